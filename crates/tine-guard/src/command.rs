@@ -27,9 +27,22 @@ const NO_READERS: [&str; 12] = [
 ];
 
 /// Commands that write the files that they name.
-const WRITERS: [&str; 13] = [
-    "chmod", "chown", "cp", "install", "ln", "mkdir", "mv", "rm", "rmdir", "shred", "tee", "touch",
-    "truncate",
+const WRITERS: [&str; 34] = [
+    "chmod", "chown", "cp", "csplit", "ed", "emacs", "ex", "install", "ln", "mkdir", "mkfifo",
+    "mknod", "mktemp", "mv", "nano", "objcopy", "patch", "rm", "rmdir", "rsync", "script", "shred",
+    "split", "sqlite3", "strip", "tar", "tee", "touch", "truncate", "uniq", "unlink", "unzip",
+    "vi", "vim",
+];
+
+/// Options of many programs that name a file or folder to write.
+const OUTPUTS: [&str; 7] = [
+    "-o",
+    "-O",
+    "--out",
+    "--output",
+    "--output-directory",
+    "--output-document",
+    "--target-directory",
 ];
 
 /// Commands of git that write the files that they name.
@@ -130,15 +143,20 @@ fn written_by(reading: &CommandReading) -> Vec<&str> {
                 named.extend(arguments.iter().map(String::as_str));
             }
             "dd" => named.extend(arguments.iter().filter_map(|word| word.strip_prefix("of="))),
-            "sort" | "curl" | "gcc" | "cc" => {
-                let behind = arguments.windows(2).filter(|pair| pair[0] == "-o");
-                named.extend(behind.map(|pair| pair[1].as_str()));
+            "find" if has("-delete") || has("-fprint") || has("-fls") => {
+                named.extend(arguments.iter().map(String::as_str));
             }
             "git" if arguments.iter().any(|word| GIT_WRITERS.contains(&word.as_str())) => {
                 named.extend(arguments.iter().map(String::as_str))
             }
             _ => {}
         }
+        // What the options of most programs name as their output.
+        let is_output = |word: &str| OUTPUTS.contains(&word);
+        let behind = arguments.windows(2).filter(|pair| is_output(&pair[0]));
+        named.extend(behind.map(|pair| pair[1].as_str()));
+        let attached = arguments.iter().filter_map(|word| word.split_once('='));
+        named.extend(attached.filter(|(option, _)| is_output(option)).map(|(_, file)| file));
     }
     named.retain(|word| !word.is_empty() && !word.starts_with('-') && !word.contains(is_mark));
     named

@@ -167,6 +167,83 @@ const FORMS: &[&str] = &[
     r#""$(echo shipit)" now"#,
     "ls file | while read -r _; do shipit now; done",
     "bash -s now <<'E'\nshipit \"$1\"\nE",
+    "eval -- 'shipit now'",
+    "builtin eval -- shipit now",
+    "time -p -- shipit now",
+    "trap -- 'shipit now' EXIT",
+    "IFS=,; x=shipit,now; $x",
+    "printf -v IFS ,; x=shipit,now; $x",
+    "for IFS in ,; do x=shipit,now; $x; done",
+    ": ${IFS:=,}; IFS=,; x=shipit,now; $x",
+    "HOME=shipit; ~ now",
+    "HOME=now; shipit ~",
+    "shopt -s expand_aliases\nalias s='shipit '\nalias t=now\ns t",
+    "shopt -s expand_aliases\nalias echo=shipit\necho now",
+    "shopt -s expand_aliases; BASH_ALIASES[s]='shipit now'\ns",
+    "BASH_CMDS[foo]=$P/shipit; foo now",
+    "mapfile -C 'shipit now' -c 1 a <<< x",
+    "readarray -c1 -C 'eval \"shipit now\"' x <<< y",
+    "compgen -C 'shipit now' x",
+    "compgen -W '$(shipit now)'",
+    "PS4='$(shipit now)'; set -x; :",
+    "PROMPT_COMMAND='shipit now' bash -i <<< ':'",
+    "BASH_ENV=<(echo shipit now) bash -c :",
+    "env 'BASH_FUNC_f%%=() { shipit now; }' bash -c f",
+    "bash /dev/stdin <<< 'shipit now'",
+    "source /dev/stdin <<< 'shipit now'",
+    ". /dev/fd/3 3<<< 'shipit now'",
+    ". <(echo shipit now)",
+    "test -v 'a[$(shipit now)]'",
+    "[[ -v a[$(shipit now)] ]]",
+    "x='a[$(shipit now)]'; test -v \"$x\"",
+    "let 'a[$(shipit now)]'",
+    "x='a[$(shipit now)]'; let x",
+    "read 'a[$(shipit now)]' <<< x",
+    "printf -v 'a[$(shipit now)]' x",
+    "declare 'a[$(shipit now)]=1'",
+    "a=(1); unset 'a[$(shipit now)]'",
+    "x='a[$(shipit now)]'; y[x]=1",
+    "x='a[$(shipit now)]'; a=([x]=1)",
+    "declare -i z; z='a[$(shipit now)]'",
+    "declare -n r='a[$(shipit now)]'; echo $r",
+    "x='a[$(shipit now)]'; (( x ))",
+    "export x='a[$(shipit now)]'; bash -c '((x))'",
+    r"env -S 'shipit\_now'",
+    "xargs -ifoo shipit foo <<< now",
+    "split --filter='shipit now' /dev/null; split --filter='shipit now' \"$P/shipit\"",
+    "git -c alias.x='!shipit now' x",
+    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!shipit now' git x",
+    "GIT_EXTERNAL_DIFF='shipit now' git diff --no-index file shipit",
+    "git -c diff.external='shipit now' diff --no-index --ext-diff file shipit",
+    "git -c protocol.ext.allow=always ls-remote 'ext::shipit now'",
+    "tar cf /dev/null --checkpoint=1 --checkpoint-action=exec='shipit now' shipit",
+];
+
+/// Forms that run it only where something else is there: other machines, another user, a kernel that permits it.
+const ELSEWHERE: &[&str] = &[
+    "env -iS 'PATH=/bin shipit now'",
+    "sudo -u root shipit now",
+    "doas shipit now",
+    "su root -c 'shipit now'",
+    "su <<< 'shipit now'",
+    "sg root 'shipit now'",
+    "setarch -R shipit now",
+    "setarch x86_64 shipit now",
+    "linux64 -R shipit now",
+    "choom -n 0 shipit now",
+    "ssh-agent shipit now",
+    "ssh host -- shipit now",
+    "ssh -o ProxyCommand='shipit now' x",
+    "docker exec -it box shipit now",
+    "kubectl exec pod -- shipit now",
+    "script -qec 'shipit now' /dev/null",
+    "start-stop-daemon -S -x $P/shipit -- now",
+    "git -c core.sshCommand='shipit now' fetch",
+    "GIT_SSH_COMMAND='shipit now' git fetch",
+    "git config alias.x '!shipit now'; git x",
+    "history -s shipit now; fc -s",
+    "npx -c 'shipit now'",
+    "rsync -e 'shipit now' a b:c",
 ];
 
 /// Lines that only mention it, or run something else.
@@ -188,11 +265,17 @@ const OTHERS: &[&str] = &[
 #[test]
 fn a_denied_command_runs_in_no_form_and_a_mention_does() {
     let place = Place::new();
+    let mut missed: Vec<&&str> = Vec::new();
     for form in FORMS {
         let ran = place.calls(form);
-        assert!(ran.contains(&vec!["shipit".to_owned(), "now".to_owned()]), "{form}: {ran:?}");
+        let is_meant = |call: &Vec<String>| call.starts_with(&["shipit".into(), "now".into()]);
+        missed.extend((!ran.iter().any(is_meant)).then_some(form));
         assert!(!place.verdict(form, "Bash(shipit now*)").is_free(), "{form}");
     }
+    for form in ELSEWHERE {
+        assert!(!place.verdict(form, "Bash(shipit now*)").is_free(), "{form}");
+    }
+    assert!(missed.is_empty(), "bash runs it otherwise: {missed:?}");
     for other in OTHERS {
         assert!(place.verdict(other, "Bash(shipit now*)").is_free(), "{other}");
     }
@@ -334,6 +417,10 @@ fn a_denied_file_is_denied_to_commands() {
         "sed -i s/a/b/ private/key",
         "rm -r private/x",
         "git checkout -- private/key",
+        "rsync -a x private/",
+        "find private -delete",
+        "wget -O private/key http://x",
+        "git log --output=private/key; rm x",
     ] {
         assert!(denied(line, "FileEdit(private/**)"), "{line}");
     }

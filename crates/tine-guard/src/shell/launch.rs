@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::reading::is_mark;
-use super::wide::{Reader, UNKNOWN};
+use super::wide::{Reader, UNKNOWN, is_run};
 
 /// What a command runs itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,7 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("busybox", "", "", 0),
     launcher("bwrap", "", "", 0),
     launcher("caffeinate", "tw", "disu", 0),
+    launcher("choom", "np", "", 0),
     launcher("chroot", "", "", 1),
     launcher("chrt", "DPT", "abdfimorRv", 1),
     launcher("command", "", "p", 0),
@@ -88,8 +89,11 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("git bisect run", "", "", 0),
     of_kind(Kind::Shell, launcher("git submodule foreach", "", "q", 0)),
     launcher("guix shell", "", "", 0),
+    launcher("i386", "", "R", 0),
     launcher("ionice", "cnpPu", "t", 0),
     launcher("kubectl exec", "cn", "itq", 1),
+    launcher("linux32", "", "R", 0),
+    launcher("linux64", "", "R", 0),
     launcher("ltrace", "AaDeFlnopsuwx", "bcCfhiLrStV", 0),
     launcher("lxc exec", "", "", 1),
     launcher("mise exec", "", "", 0),
@@ -109,9 +113,11 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("prlimit", "p", "", 0),
     launcher("runuser", "ugG", "", 0),
     launcher("rustup run", "", "", 1),
-    launcher("setarch", "", "", 1),
+    launcher("setarch", "", "R", 0),
+    launcher("setarch", "", "R", 1),
     launcher("setpriv", "", "", 0),
     launcher("setsid", "", "cfw", 0),
+    launcher("ssh-agent", "aEOPt", "cDdks", 0),
     of_kind(Kind::Shell, launcher("ssh", "BbcDEeFIiJLlmOopPQRSWw", "46AaCfGgKkMNnqsTtVvXxYy", 1)),
     launcher("stdbuf", "ioe", "", 0),
     launcher("strace", "abEeIOoPpSsUuX", "ACcDdFfhiknNqrtTvVwxyYzZ", 0),
@@ -128,6 +134,7 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("valgrind", "", "", 0),
     of_kind(Kind::Shell, launcher("watch", "nq", "bcdegprtwx", 0)),
     of_kind(Kind::Data, launcher("xargs", "adEILnPs", "0oprtx", 0)),
+    launcher("x86_64", "", "R", 0),
     launcher("yarn exec", "", "", 0),
 ];
 
@@ -244,10 +251,44 @@ pub(super) fn launched(words: &[String], input: Option<&str>, reader: Reader) ->
         let shell = shell(arguments, reader, None).into_iter();
         return shell.map(|_| Launched::Unknown).collect();
     }
+    let plain = match arguments {
+        [dashes, rest @ ..] if dashes == "--" => rest,
+        all => all,
+    };
+    let has = |letters: &[char]| {
+        arguments.iter().any(|word| word.starts_with('-') && word.contains(letters))
+    };
+    let names = |word: &str| arguments.iter().any(|argument| argument == word);
     match name {
-        "eval" => return vec![text_of(own, arguments)],
+        "eval" => return vec![text_of(own, plain)],
+        "fc" => return vec![Launched::Unknown],
+        "history" if has(&['s', 'p']) => return vec![Launched::Unknown],
+        "set" if has(&['H']) || names("histexpand") || names("history") => {
+            return vec![Launched::Unknown];
+        }
+        "shopt" if names("expand_aliases") => return vec![Launched::Unknown],
+        "compgen" | "complete" if has(&['C', 'F', 'W']) => return vec![Launched::Unknown],
+        "bind" if has(&['x']) => return vec![Launched::Unknown],
+        "enable" if has(&['f']) => return vec![Launched::Unknown],
+        "mapfile" | "readarray" if has(&['C']) => {
+            let text = value_of(arguments, &["-C"]);
+            return vec![text.map_or(Launched::Unknown, |text| text_of(own, &[text]))];
+        }
+        "." | "source" => {
+            let given = plain.first().filter(|file| is_given(file));
+            return given.map(|_| Launched::Unknown).into_iter().collect();
+        }
+        "su" | "sg" | "newgrp" if value_of(arguments, &["-c", "--command"]).is_none() => {
+            return vec![Launched::Unknown];
+        }
+        "start-stop-daemon" => {
+            let program = value_of(arguments, &["-x", "-a", "--exec", "--startas"]);
+            let rest = arguments.iter().skip_while(|word| *word != "--").skip(1).cloned();
+            let words = |program| std::iter::once(program).chain(rest).collect();
+            return program.map(|program| Launched::Words(words(program))).into_iter().collect();
+        }
         "trap" => {
-            return arguments
+            return plain
                 .first()
                 .map(|text| text_of(own, std::slice::from_ref(text)))
                 .into_iter()
@@ -255,21 +296,22 @@ pub(super) fn launched(words: &[String], input: Option<&str>, reader: Reader) ->
         }
         "alias" => return aliases(arguments, own),
         "find" => return find(arguments),
-        "su" | "script" | "runuser" | "nix-shell" | "rlwrap" | "flock" => {
+        "su" | "sg" | "newgrp" | "script" | "runuser" | "nix-shell" | "rlwrap" | "flock"
+        | "npx" => {
             let text = value_of(arguments, &["-c", "--command", "--run"]);
             let text = text.into_iter().map(|text| text_of(Reader::Shell, &[text]));
             return text.chain(by_table(words)).collect();
         }
         "env" => {
             let text = value_of(arguments, &["-S", "--split-string"]);
-            let text = text.into_iter().map(|text| text_of(Reader::Shell, &[text]));
+            let text = text.into_iter().map(|text| match text.contains('\\') {
+                // Its escapes are its own.
+                true => Launched::Unknown,
+                false => text_of(Reader::Shell, &[text]),
+            });
             return text.chain(by_table(words)).collect();
         }
-        "git" if arguments.iter().any(|word| word == "rebase") => {
-            let text = value_of(arguments, &["-x", "--exec"]);
-            let text = text.into_iter().map(|text| text_of(Reader::Shell, &[text]));
-            return text.chain(by_table(words)).collect();
-        }
+        "git" => return git(arguments).into_iter().chain(by_table(words)).collect(),
         // A name means another program then.
         "hash" if arguments.iter().any(|word| word.starts_with("-p")) => {
             return vec![Launched::Unknown];
@@ -280,6 +322,83 @@ pub(super) fn launched(words: &[String], input: Option<&str>, reader: Reader) ->
         _ => {}
     }
     by_table(words)
+}
+
+/// Whether the file is one that the command line gives: a descriptor, or what a substitution makes.
+fn is_given(file: &str) -> bool {
+    file.starts_with("/dev/") || file.starts_with("/proc/") || is_unknown(file)
+}
+
+/// Settings of git that name a program, by their beginnings and ends. Source: git-config(1), git 2.47.
+const GIT_BEGINS: [&str; 2] = ["alias.", "pager."];
+const GIT_ENDS: [&str; 22] = [
+    ".clean",
+    ".cmd",
+    ".command",
+    ".driver",
+    ".external",
+    ".helper",
+    ".process",
+    ".program",
+    ".receivepack",
+    ".smudge",
+    ".textconv",
+    ".uploadpack",
+    "core.alternaterefscommand",
+    "core.askpass",
+    "core.editor",
+    "core.fsmonitor",
+    "core.gitproxy",
+    "core.pager",
+    "core.sshcommand",
+    "interactive.difffilter",
+    "protocol.ext.allow",
+    "sequence.editor",
+];
+
+fn names_program(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    GIT_BEGINS.iter().any(|begin| key.starts_with(begin))
+        || GIT_ENDS.iter().any(|end| key.ends_with(end))
+}
+
+/// What git runs by its settings and options. A subcommand that it does not have is an alias, which may be any command.
+fn git(arguments: &[String]) -> Vec<Launched> {
+    let text = |text: &str| text_of(Reader::Shell, &[text.trim_start_matches('!').to_owned()]);
+    let mut found = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let next = arguments.get(at + 1);
+        match key {
+            "--config-env" => found.push(Launched::Unknown),
+            "--upload-pack" | "--receive-pack" | "--exec" | "--extcmd" if !value.is_empty() => {
+                found.push(text(value));
+            }
+            "-x" | "-u" | "--exec" | "--extcmd" | "--upload-pack" | "--receive-pack" => {
+                found.extend(next.map(|next| text(next)));
+            }
+            _ if names_program(key) => {
+                found.push(if value.is_empty() {
+                    next.map_or(Launched::Unknown, |next| text(next))
+                } else {
+                    text(value)
+                });
+            }
+            _ => {}
+        }
+        if let Some(command) = word.strip_prefix("ext::") {
+            found.push(text(command));
+        }
+    }
+    let subcommands = subcommands("git", arguments);
+    let known = |at: &usize| {
+        let word = &arguments[*at];
+        super::reading::is_git_command(word) || word.starts_with('-') || is_unknown(word)
+    };
+    if !subcommands.is_empty() && !subcommands.iter().any(known) {
+        found.push(Launched::Unknown);
+    }
+    found
 }
 
 /// A text that a shell reads, from words that are joined by blanks.
@@ -294,13 +413,23 @@ fn aliases(arguments: &[String], reader: Reader) -> Vec<Launched> {
     values.map(|(_, text)| text_of(reader, &[text.to_owned()])).collect()
 }
 
-/// The value of an option, attached or in the next word.
+/// The value of an option, attached or in the next word. A letter may stand in a cluster with others.
 fn value_of(arguments: &[String], options: &[&str]) -> Option<String> {
     arguments.iter().enumerate().find_map(|(at, word)| {
-        options.iter().find_map(|option| match word.strip_prefix(option)? {
-            "" => arguments.get(at + 1).cloned(),
-            rest if option.starts_with("--") => rest.strip_prefix('=').map(str::to_owned),
-            rest => Some(rest.to_owned()),
+        let next = || arguments.get(at + 1).cloned();
+        options.iter().find_map(|option| {
+            if option.starts_with("--") {
+                return match word.strip_prefix(option)? {
+                    "" => next(),
+                    rest => rest.strip_prefix('=').map(str::to_owned),
+                };
+            }
+            let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+            match letters.split_once(&option[1..])? {
+                (before, _) if !before.bytes().all(|byte| byte.is_ascii_alphanumeric()) => None,
+                (_, "") => next(),
+                (_, rest) => Some(rest.to_owned()),
+            }
         })
     })
 }
@@ -334,7 +463,7 @@ fn shell(arguments: &[String], reader: Reader, input: Option<&str>) -> Vec<Launc
     }
     match arguments.get(at) {
         Some(text) if takes_text => vec![text_of(reader, std::slice::from_ref(text))],
-        Some(_) if !reads_input => Vec::new(),
+        Some(file) if !reads_input && !is_given(file) => Vec::new(),
         _ => vec![input.map_or(Launched::Unknown, |text| Launched::Text(reader, text.to_owned()))],
     }
 }
@@ -362,16 +491,57 @@ fn with_data(word: &str, place: &str) -> String {
 }
 
 fn by_table(words: &[String]) -> Vec<Launched> {
-    let Some((launcher, arguments)) = find_launcher(words) else { return Vec::new() };
-    let starts = starts(arguments, launcher);
-    starts.into_iter().filter_map(|at| launcher.runs(arguments, at)).collect()
+    let mut found = Vec::new();
+    for launcher in LAUNCHERS {
+        let Some(arguments) = launcher.arguments(words) else { continue };
+        let starts = starts(arguments, launcher);
+        found.extend(starts.into_iter().filter_map(|at| launcher.runs(arguments, at)));
+    }
+    found.extend(held(words));
+    found
 }
 
-/// The launcher that the words name, and what stands behind its own words.
-fn find_launcher(words: &[String]) -> Option<(&'static Launcher, &[String])> {
-    let name = base_name(words.first()?);
-    LAUNCHERS.iter().find_map(|launcher| {
-        let mut own = launcher.name.split(' ');
+/// Texts that assignments among the words put into variables which programs run, and options that hold a command.
+fn held(words: &[String]) -> Vec<Launched> {
+    let run = |word: &String| {
+        let (name, value) = word.split_once('=')?;
+        is_run(name).then(|| text_of(Reader::Shell, &[value.trim_start_matches('!').to_owned()]))
+    };
+    let mut found: Vec<Launched> = words.iter().filter_map(run).collect();
+    let name = words.first().map_or("", |name| base_name(name));
+    for (_, option) in COMMAND_OPTIONS.iter().filter(|(program, _)| *program == name) {
+        let is_setting = option.ends_with('=');
+        let text = match is_setting {
+            true => words.iter().find_map(|word| Some(word.split_once(option)?.1.to_owned())),
+            false => value_of(&words[1..], &[option]),
+        };
+        found.extend(text.map(|text| text_of(Reader::Shell, &[text])));
+    }
+    found
+}
+
+/// Options of programs whose value is a command: a setting (`NAME=`) wherever it stands, or an option.
+const COMMAND_OPTIONS: &[(&str, &str)] = &[
+    ("rsync", "-e"),
+    ("rsync", "--rsh"),
+    ("scp", "ProxyCommand="),
+    ("sftp", "ProxyCommand="),
+    ("split", "--filter"),
+    ("ssh", "LocalCommand="),
+    ("ssh", "ProxyCommand="),
+    ("tar", "--checkpoint-action=exec="),
+    ("tar", "-F"),
+    ("tar", "-I"),
+    ("tar", "--info-script"),
+    ("tar", "--to-command"),
+    ("tar", "--use-compress-program"),
+];
+
+impl Launcher {
+    /// What stands behind its name, if the words are a call of it.
+    fn arguments<'a>(&self, words: &'a [String]) -> Option<&'a [String]> {
+        let name = base_name(words.first()?);
+        let mut own = self.name.split(' ');
         if own.next() != Some(name) {
             return None;
         }
@@ -380,11 +550,9 @@ fn find_launcher(words: &[String]) -> Option<(&'static Launcher, &[String])> {
             let at = subcommands(name, rest).into_iter().find(|at| rest[*at] == word)?;
             rest = &rest[at + 1..];
         }
-        Some((launcher, rest))
-    })
-}
+        Some(rest)
+    }
 
-impl Launcher {
     /// What it runs if the command begins at this word.
     fn runs(&self, arguments: &[String], at: usize) -> Option<Launched> {
         let mut words = arguments.get(at..).filter(|words| !words.is_empty())?.to_vec();
@@ -395,7 +563,7 @@ impl Launcher {
                 if let Some(end) = words.iter().position(|word| word.starts_with(":::")) {
                     words.truncate(end);
                 }
-                let place = value_of(&arguments[..at], &["-I", "--replace"]);
+                let place = value_of(&arguments[..at], &["-I", "-i", "--replace"]);
                 let place = place.filter(|place| !place.is_empty()).unwrap_or("{}".to_owned());
                 let mut words: Vec<String> =
                     words.iter().map(|word| with_data(word, &place)).collect();

@@ -77,6 +77,17 @@ impl CommandReading {
             inputs: reading.inputs.iter().map(marked).collect(),
             outputs: reading.outputs.iter().map(marked).collect(),
         };
+        for held in reading.held {
+            let Some(text) = held.filter(|_| depth < DEPTH_MAX) else {
+                let why = "a variable names what a program runs, and it is not known";
+                all.uncertain.get_or_insert_with(|| why.to_owned());
+                continue;
+            };
+            let inner =
+                Self::within(text.trim_start_matches('!'), Reader::Shell, depth + 1, budget);
+            all.commands.extend(inner.commands);
+            all.uncertain = all.uncertain.take().or(inner.uncertain);
+        }
         for ran in reading.ran {
             let words = ran.words.iter().map(marked).collect();
             let command = all.command(words, ran.input.as_deref(), (reader, depth), budget);
@@ -222,7 +233,7 @@ fn in_path(name: &str) -> Option<PathBuf> {
 }
 
 /// Commands of git itself; any other word may be an alias. Source: `git --list-cmds=builtins,main`, git 2.47.
-fn is_git_command(word: &str) -> bool {
+pub(super) fn is_git_command(word: &str) -> bool {
     GIT_COMMANDS.split_ascii_whitespace().any(|command| command == word)
 }
 

@@ -182,7 +182,8 @@ impl Table {
             owed += before;
             if !cell.text.is_empty() {
                 let style = cell.style;
-                text.push_str(&format!("{:owed$}{style}{}{style:#}", "", cell.text));
+                text.push_str(&" ".repeat(owed));
+                text.push_str(&format!("{style}{}{style:#}", cell.text));
                 owed = 0;
             }
             owed += after + GAP.len();

@@ -128,6 +128,11 @@ impl Parser<'_> {
                 self.skip_blanks()?;
                 if self.rest().starts_with("-p ") {
                     self.at += "-p".len();
+                    self.skip_blanks()?;
+                }
+                if self.rest().starts_with("-- ") {
+                    self.object(2, RARE);
+                    self.at += "--".len();
                 }
             } else {
                 break;
@@ -581,7 +586,7 @@ impl Parser<'_> {
         let (name, at) = (rest[..length].to_owned(), self.at);
         self.at += length + sign;
         if self.eat("(") {
-            let mut values = Vec::new();
+            let (mut values, mut subscripts) = (Vec::new(), Vec::new());
             loop {
                 self.skip_lines()?;
                 const WHY: &str = "a list of this kind is not judged";
@@ -589,7 +594,19 @@ impl Parser<'_> {
                     Some(b')') => break,
                     Some(b'[') => {
                         self.object(1, WHY);
-                        values.extend(self.words()?);
+                        let place = self.place();
+                        self.at += 1;
+                        match self.arithmetic("]") {
+                            Ok(subscript) if self.eat("=") || self.eat("+=") => {
+                                subscripts.push(subscript);
+                                values.push(self.word()?);
+                            }
+                            read => {
+                                let refusal = Refusal::new(at, "[", WHY);
+                                self.back(place, read.err().unwrap_or(refusal))?;
+                                values.extend(self.words()?);
+                            }
+                        }
                     }
                     Some(b'<') if self.peek_at(1) != Some(b'(') => return self.refuse(1, WHY),
                     None | Some(b';' | b'|' | b'&' | b'>' | b'(') => return self.refuse(1, WHY),
@@ -597,13 +614,14 @@ impl Parser<'_> {
                 }
             }
             self.at += 1;
-            return Ok(Some(Assignment { name, append, values, list: true, at }));
+            return Ok(Some(Assignment { name, append, values, list: true, subscripts, at }));
         }
         let value = self.word()?;
         if value.parts.is_empty() && matches!(self.peek(), Some(b'<' | b'>' | b'(')) {
             self.object(1, "an assignment of this kind is not judged");
         }
-        Ok(Some(Assignment { name, append, values: vec![value], list: false, at }))
+        let (values, subscripts) = (vec![value], Vec::new());
+        Ok(Some(Assignment { name, append, values, list: false, subscripts, at }))
     }
 
     /// `NAME[…]=…`, where it is one: what the list holds then is not followed.
@@ -619,9 +637,9 @@ impl Parser<'_> {
             return Ok(None);
         }
         let mut value = self.word()?;
-        value.parts.extend(subscript.parts);
         value.parts.push(Part::Unknown);
-        Ok(Some(Assignment { name, append: true, values: vec![value], list: true, at }))
+        let (values, subscripts) = (vec![value], vec![subscript]);
+        Ok(Some(Assignment { name, append: true, values, list: true, subscripts, at }))
     }
 
     /// Reads a redirect where one stands; `false` where a plain word does.

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::expand::{MARK, NAMES, behind};
-use super::names::{is_harmless, may_be_set};
+use super::names::{is_harmless, is_run, may_be_set};
 use super::tree::{Assignment, Command, Item, List, Node, Redirect, Template, Test};
 use super::value::{Text, Value, Variables};
 use crate::shell::grammar::Link;
@@ -81,6 +81,10 @@ pub(super) struct Evaluator<'a> {
     pub(super) outputs: Vec<Word>,
     /// Whether bash may run what the text of a variable holds.
     pub(super) is_indirect: bool,
+    /// Texts in variables that the shell or a program may run; `None` for one that is not known.
+    pub(super) held: Vec<Option<String>>,
+    /// Whether variables that the text does not set may come from a text around it.
+    pub(super) is_within: bool,
     /// Variables that functions set, whenever those run; `None` where any may be set.
     loose: Option<BTreeSet<String>>,
     functions: usize,
@@ -104,6 +108,8 @@ impl<'a> Evaluator<'a> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             is_indirect: false,
+            held: Vec::new(),
+            is_within: false,
             loose: Some(BTreeSet::new()),
             functions: 0,
             loops: Vec::new(),
@@ -139,6 +145,57 @@ impl<'a> Evaluator<'a> {
         {
             names.insert(name.to_owned());
         }
+    }
+
+    /// Notes a text in a variable that the shell or a program may run.
+    pub(super) fn note_held(&mut self, name: &str, value: &Value) {
+        if is_run(name) {
+            self.held.push(value.only().map(str::to_owned));
+        }
+    }
+
+    /// Notes where bash may run what a word holds: it computes subscripts, the values of variables that are numbers, and names.
+    fn note_computed(&mut self, words: &[Word]) {
+        let Some((name, arguments)) = words.split_first() else { return };
+        let unknown = |word: &Word| {
+            !word.is_known() || word.glob.is_some() || word.text.contains([MARK, NAMES])
+        };
+        let names = |word: &Word| word.text.split('=').next().unwrap_or_default().contains('[');
+        let is_value = |at: usize, options: &[&str]| {
+            at.checked_sub(1).is_some_and(|at| options.contains(&arguments[at].text.as_str()))
+        };
+        let all = || arguments.iter().enumerate();
+        self.is_indirect |= match name.text.as_str() {
+            "declare" | "typeset" | "local" | "export" | "readonly" => {
+                arguments.iter().any(|word| {
+                    let letters = word.text.strip_prefix(['-', '+']).unwrap_or_default();
+                    letters.contains(['i', 'n']) && name.text != "export" || names(word) || {
+                        unknown(word) && !word.text.contains('=')
+                    }
+                })
+            }
+            "let" => arguments.iter().any(|word| {
+                let mut parts = word.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                let held = |part: &str| {
+                    self.is_loose(part)
+                        || self.variables.get(part).is_some_and(|value| !value.is_number())
+                };
+                unknown(word) || word.text.contains('[') || parts.any(held)
+            }),
+            "printf" => {
+                all().any(|(at, word)| is_value(at, &["-v"]) && (unknown(word) || names(word)))
+            }
+            "wait" => {
+                all().any(|(at, word)| is_value(at, &["-p"]) && (unknown(word) || names(word)))
+            }
+            "test" | "[" => all()
+                .any(|(at, word)| is_value(at, &["-v", "-R"]) && (unknown(word) || names(word))),
+            "read" | "mapfile" | "readarray" | "unset" | "getopts" => all().any(|(at, word)| {
+                let valued = ["-p", "-rp", "-d", "-n", "-N", "-t", "-u", "-i", "-s", "-c", "-C"];
+                !is_value(at, &valued) && (unknown(word) || names(word))
+            }),
+            _ => false,
+        };
     }
 
     /// What a command of the shell may set behind the words that are known.
@@ -373,6 +430,7 @@ impl<'a> Evaluator<'a> {
             if form.is_empty() {
                 continue;
             }
+            self.note_computed(&form);
             let judged = self.run(&form, (input, separator));
             if judged.is_err() || !matches!(name.as_str(), "read" | "mapfile" | "readarray") {
                 self.loosen(&form);
@@ -393,7 +451,10 @@ impl<'a> Evaluator<'a> {
     }
 
     fn assignment(&mut self, assignment: &Assignment) -> Judged<()> {
-        let Assignment { name, append, values, list, at } = assignment;
+        let Assignment { name, append, values, list, subscripts, at } = assignment;
+        for subscript in subscripts {
+            self.compute(subscript)?;
+        }
         let mut value = if *list {
             let mut elements = Value::Names;
             for form in self.forms(values)? {
@@ -430,6 +491,7 @@ impl<'a> Evaluator<'a> {
         };
         let name = assignment.name.as_str();
         self.does_more |= !is_harmless(name, value.only());
+        self.note_held(name, &value);
         if name == "IFS" && command == "read" && !assignment.list {
             return Ok(value.only() != Some(""));
         }
@@ -554,6 +616,10 @@ impl<'a> Evaluator<'a> {
         match test {
             Test::Word(word) => self.pieces(word).map(|_| ()),
             Test::Of(operator, word) => {
+                if matches!(operator.as_str(), "-v" | "-R") {
+                    let value = self.value(word)?;
+                    self.is_indirect |= value.only().is_none_or(|name| name.contains('['));
+                }
                 if !crate::shell::builtin::is_test_of_one(operator) {
                     return Err(Refusal::new(word.at, operator, "not on the list of tests"));
                 }

@@ -51,6 +51,10 @@ impl Evaluator<'_> {
         Ok(match part {
             Part::Text { text, quoted } => Piece::Literal(text.clone(), *quoted),
             Part::Glob(character) => Piece::Glob(*character),
+            // Where the text sets the variable, it is what that says.
+            Part::Tilde if self.is_loose("HOME") || self.variables.get("HOME").is_some() => {
+                Piece::Of(Value::Any, true)
+            }
             Part::Tilde => Piece::Home,
             Part::Sequence => Piece::Of(Value::Number, true),
             Part::Unknown => Piece::Of(Value::Any, false),
@@ -74,7 +78,10 @@ impl Evaluator<'_> {
                 let value = self.parameter(name, change, at);
                 let value = self.soften(value, Value::Any)?;
                 let several = matches!(change, Change::All) || matches!(name.as_str(), "@" | "*");
-                Piece::Of(value, *quoted && !several)
+                let quoted = *quoted && !several;
+                // Words are divided in another way then.
+                let divided = self.is_loose("IFS") || self.variables.get("IFS").is_some();
+                Piece::Of(if divided && !quoted { Value::Any } else { value }, quoted)
             }
         })
     }
@@ -140,6 +147,7 @@ impl Evaluator<'_> {
     /// Sets a variable; the refusal of one that a text may not set.
     pub(super) fn assign(&mut self, name: &str, value: Value, at: usize) -> Judged<()> {
         self.note_assignment(name);
+        self.note_held(name, &value);
         let long = match &value {
             Value::Texts(texts) => texts.iter().any(|text| text.text.len() > TEXT_BYTES_MAX),
             _ => false,
@@ -169,7 +177,9 @@ impl Evaluator<'_> {
             let empty = |value: &Value| value.only() == Some("");
             let number = match self.variables.get(name) {
                 Some(value) => value.is_number() || empty(value),
-                None => may_be_set(name) || from_outside(name) == Some(Value::Number),
+                None => {
+                    may_be_set(name) && !self.is_within || from_outside(name) == Some(Value::Number)
+                }
             };
             if !number || self.is_loose(name) {
                 refuse(self, name);

@@ -28,6 +28,7 @@ use self::evaluate::Evaluator;
 pub(super) use self::evaluate::Ran;
 pub(super) use self::expand::NUMBER;
 pub(crate) use self::expand::{MARK as UNKNOWN, NAMES};
+pub(super) use self::names::is_run;
 use self::value::Value;
 use super::characters::is_allowed;
 use super::refusal::Refusal;
@@ -59,6 +60,8 @@ pub(super) struct Reading {
     pub(super) does_more: bool,
     /// Whether bash may run what the text of a variable holds.
     pub(super) is_indirect: bool,
+    /// Texts in variables that the shell or a program may run; `None` for one that is not known.
+    pub(super) held: Vec<Option<String>>,
 }
 
 /// Who reads a text.
@@ -90,12 +93,14 @@ pub(super) fn read(text: &str, reader: Reader) -> Reading {
                 outputs: Vec::new(),
                 does_more: false,
                 is_indirect: false,
+                held: Vec::new(),
             };
         }
     };
     let mut evaluator = Evaluator::new(&parsed.documents);
     if reader != Reader::Call {
         evaluator.arguments_are_unknown();
+        evaluator.is_within = true;
     }
     let unread = evaluator.list(&parsed.list, &Value::Any).err();
     Reading {
@@ -108,6 +113,7 @@ pub(super) fn read(text: &str, reader: Reader) -> Reading {
         outputs: evaluator.outputs,
         does_more: evaluator.does_more,
         is_indirect: evaluator.is_indirect,
+        held: evaluator.held,
     }
 }
 

@@ -41,6 +41,47 @@ pub(super) fn may_be_set(name: &str) -> bool {
     name != "_" && !name.starts_with('_') && name.split('_').all(own)
 }
 
+/// Variables whose text the shell or common programs run, or take for the name of what they run.
+const RUN: [&str; 30] = [
+    "BASHOPTS",
+    "BASH_ALIASES",
+    "BASH_CMDS",
+    "BASH_ENV",
+    "BROWSER",
+    "EDITOR",
+    "ENV",
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "LD_PRELOAD",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "MANPAGER",
+    "PAGER",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "RUSTC_WRAPPER",
+    "SHELL",
+    "SHELLOPTS",
+    "SSH_ASKPASS",
+    "VISUAL",
+];
+
+/// Whether the text of the variable may be run.
+pub(in crate::shell) fn is_run(name: &str) -> bool {
+    RUN.binary_search(&name).is_ok()
+        || name.starts_with("BASH_FUNC_")
+        || name.starts_with("GIT_CONFIG_")
+}
+
 /// Variables of one command's environment that change only how it writes, with the values that they may get; none: any.
 const HARMLESS: [(&str, &[&str]); 22] = [
     ("CLICOLOR", &[]),
@@ -122,7 +163,7 @@ mod tests {
 
     #[test]
     fn names_that_steer_programs_are_not_set() {
-        assert!(OWN_WORDS.is_sorted());
+        assert!(OWN_WORDS.is_sorted() && RUN.is_sorted());
         for name in ["f", "file", "i", "FILE", "BASE_DIR", "N", "F1", "myVar", "path", "COMMIT_SHA"]
         {
             assert!(may_be_set(name), "{name}");

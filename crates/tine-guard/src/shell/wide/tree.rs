@@ -58,6 +58,8 @@ pub(super) struct Assignment {
     /// The value, or the elements of a list.
     pub(super) values: Vec<Template>,
     pub(super) list: bool,
+    /// Subscripts of elements that are set, which bash computes.
+    pub(super) subscripts: Vec<Arithmetic>,
     pub(super) at: usize,
 }
 
