@@ -139,7 +139,9 @@ fn a_question_shows_the_whole_command_and_its_choices() {
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
     terminal.see("the command\r", "wants to use");
-    let screen = terminal.screen("Enter confirms");
+    terminal.screen("Enter confirms");
+    // The question may be drawn before the call.
+    let screen = terminal.screen("○ Bash echo hi");
     shape!(home.masked(&screen), @"
       (the agent is told its working directory)
 
