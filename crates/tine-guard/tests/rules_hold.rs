@@ -29,8 +29,9 @@ impl Place {
         let log = directory.path().join("log");
         for program in PROGRAMS {
             let file = directory.path().join(program);
+            // One write a call, so that calls at the same time do not mix.
             let script = format!(
-                "#!/bin/sh\n{{ printf %s {program}; for word; do printf '\\037%s' \"$word\"; done; printf '\\036'; }} >>'{}'\n",
+                "#!/bin/sh\ncall={program}\nfor word; do call=\"$call\u{1f}$word\"; done\nprintf '%s\\036' \"$call\" >>'{}'\n",
                 log.display()
             );
             fs::write(&file, script).unwrap();
@@ -228,6 +229,7 @@ const ELSEWHERE: &[&str] = &[
     "su <<< 'shipit now'",
     "sg root 'shipit now'",
     "setarch -R shipit now",
+    "unshare -ur shipit now",
     "setarch x86_64 shipit now",
     "linux64 -R shipit now",
     "choom -n 0 shipit now",

@@ -128,7 +128,7 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("timeout", "ks", "pfv", 1),
     launcher("toybox", "", "", 0),
     launcher("unbuffer", "", "p", 0),
-    launcher("unshare", "GRSuw", "CcfhimnprTUV", 0),
+    launcher("unshare", "GRSlw", "CcfhimnprTUuV", 0),
     launcher("uv run", "", "", 0),
     launcher("uvx", "", "", 0),
     launcher("valgrind", "", "", 0),
