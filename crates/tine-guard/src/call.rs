@@ -3,7 +3,6 @@
 //! The built-in tools are known by name, because a rule's pattern must know which argument it is
 //! about. Any other tool is only a name here: its arguments are never interpreted.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use tine_model::RawJson;
@@ -12,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::paths::{PathPlace, place_of};
 use crate::protected::is_steering;
 use crate::secrets::is_secret;
-use crate::shell::reading::CommandReading;
+use crate::shell::ShellText;
 use crate::unseen::is_unseen;
 use crate::verdict::Reason;
 use crate::wildcard::COMMAND_BYTES_MAX;
@@ -98,22 +97,16 @@ pub(crate) enum Subject {
     Unknown,
 }
 
-/// The text of a shell command, which is read once where a rule asks for it.
+/// A shell command, and the directory in which it would run.
 #[derive(Debug)]
 pub(crate) struct CommandText {
-    pub(crate) text: String,
+    pub(crate) shell: ShellText,
     pub(crate) directory: PathBuf,
-    reading: OnceCell<CommandReading>,
 }
 
 impl CommandText {
-    fn new(text: &str, directory: &Path) -> Self {
-        let (text, directory) = (text.to_owned(), directory.to_owned());
-        Self { text, directory, reading: OnceCell::new() }
-    }
-
-    pub(crate) fn reading(&self) -> &CommandReading {
-        self.reading.get_or_init(|| CommandReading::of(&self.text))
+    pub(crate) fn text(&self) -> &str {
+        self.shell.text()
     }
 }
 
@@ -183,7 +176,8 @@ impl Subject {
                 if command.len() > COMMAND_BYTES_MAX {
                     return Err(format!("the command is longer than {COMMAND_BYTES_MAX} bytes"));
                 }
-                Ok(Self::Command(CommandText::new(command, call.directory)))
+                let shell = ShellText::new(command);
+                Ok(Self::Command(CommandText { shell, directory: call.directory.to_owned() }))
             }
             Kind::Script => Ok(Self::Script(required(&arguments, "code")?.to_owned())),
             Kind::Crew => Ok(Self::Crew(crew_text(&arguments))),
@@ -285,7 +279,7 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 pub fn describe(call: &Call<'_>) -> String {
     let argument = match Subject::of(call) {
         Err(reason) => format!("({reason})"),
-        Ok(Subject::Command(command)) => shown(&command.text),
+        Ok(Subject::Command(command)) => shown(command.text()),
         Ok(Subject::Script(text) | Subject::Crew(text)) => shown(&text),
         Ok(Subject::Read(target) | Subject::Write(target)) => target.shown(),
         Ok(Subject::Search(target)) => {

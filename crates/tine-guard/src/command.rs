@@ -15,7 +15,7 @@ use crate::rule::Rule;
 use crate::shell::launch::base_name;
 use crate::shell::reach::{Reached, reach};
 use crate::shell::reading::{Command, CommandReading, is_mark};
-use crate::shell::{Width, shell_verdict};
+use crate::shell::{ShellText, Width, shell_verdict};
 
 /// Stands for an unknown name in a folder.
 const SOME_NAME: &str = "_";
@@ -66,8 +66,8 @@ struct Read {
 
 impl Judged {
     /// Judges the text as it would run in the directory.
-    pub(crate) fn new(directory: &Path, command: &str, width: Width) -> Self {
-        let verdict = shell_verdict(command, width);
+    pub(crate) fn new(directory: &Path, command: &ShellText, width: Width) -> Self {
+        let verdict = command.verdict(width);
         if !verdict.read_only {
             return Self {
                 not_read_only: Some(verdict.reason),
@@ -96,8 +96,8 @@ impl Judged {
             });
         }
         let named = match rule.tool() {
-            "FileRead" => read_by(command.reading()),
-            "FileEdit" | "FileWrite" => written_by(command.reading()),
+            "FileRead" => read_by(command.shell.reading()),
+            "FileEdit" | "FileWrite" => written_by(command.shell.reading()),
             _ => return false,
         };
         named.iter().any(|path| {

@@ -1,11 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::shell::ShellText;
 
 /// Whether a rule that denies meets the command: `yes`, `no`, or why it may.
 fn meets(pattern: &str, command: &str) -> String {
-    let reading = CommandReading::of(command);
-    match CommandPattern::new(pattern).meets(command, &reading, Path::new("/srv/app")) {
+    let shell = ShellText::new(command);
+    match CommandPattern::new(pattern).meets(command, shell.reading(), Path::new("/srv/app")) {
         Meets::No => "no".to_owned(),
         Meets::Perhaps(why) => why,
         Meets::Yes => "yes".to_owned(),
@@ -15,7 +16,7 @@ fn meets(pattern: &str, command: &str) -> String {
 fn allowed(patterns: &[&str], command: &str) -> bool {
     let patterns: Vec<CommandPattern> =
         patterns.iter().map(|text| CommandPattern::new(text)).collect();
-    all_allowed(patterns.iter(), command, &CommandReading::of(command))
+    all_allowed(patterns.iter(), command, ShellText::new(command).reading())
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub fn explain(
             rules: lists.into_iter().flat_map(|(list, all)| of_list(list, all)).collect(),
         });
     };
-    let reading = text.reading();
+    let reading = text.shell.reading();
     let mut open: Vec<(&Command, usize)> = reading.commands.iter().rev().map(|c| (c, 0)).collect();
     while let Some((command, depth)) = open.pop() {
         add(command, depth);

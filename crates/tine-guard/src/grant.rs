@@ -17,8 +17,8 @@ const GLOB_CHARACTERS: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', '!'];
 pub fn rule_for(call: &Call<'_>) -> Option<Rule> {
     let subject = Subject::of(call).ok()?;
     let pattern = match &subject {
-        Subject::Command(command) if command.text.contains('*') => return None,
-        Subject::Command(command) => command.text.clone(),
+        Subject::Command(command) if command.text().contains('*') => return None,
+        Subject::Command(command) => command.text().to_owned(),
         Subject::Read(target) | Subject::Write(target) | Subject::Search(target) => {
             plain_path(&target.absolute)?
         }

@@ -85,7 +85,7 @@ impl<'a> Aim<'a> {
             Subject::Read(target) | Subject::Search(target) => Self::Look(target),
             Subject::Write(target) => Self::Write(target),
             Subject::Command(command) => {
-                Self::Command(Judged::new(call.directory, &command.text, width))
+                Self::Command(Judged::new(call.directory, &command.shell, width))
             }
             Subject::Script(_) => Self::Script,
             Subject::Crew(_) => Self::Crew,

@@ -39,7 +39,7 @@ const FOLDER: &str =
 pub fn offered_rules(call: &Call<'_>) -> Vec<OfferedRule> {
     let Ok(subject) = Subject::of(call) else { return Vec::new() };
     let offer = match &subject {
-        Subject::Command(command) => any_arguments(call.tool, &command.text),
+        Subject::Command(command) => any_arguments(call.tool, command.text()),
         Subject::Write(target) => folder(call.tool, target),
         Subject::Read(_)
         | Subject::Search(_)

@@ -163,7 +163,8 @@ pub(crate) fn allows(rules: &[Rule], tool: &str, subject: &Subject) -> bool {
     }
     let Subject::Command(command) = subject else { return false };
     let patterns = rules.iter().filter(|rule| rule.tool == tool).filter_map(Rule::command_pattern);
-    patterns.clone().next().is_some() && all_allowed(patterns, &command.text, command.reading())
+    patterns.clone().next().is_some()
+        && all_allowed(patterns, command.text(), command.shell.reading())
 }
 
 impl Rule {
@@ -190,7 +191,7 @@ impl Rule {
     pub(crate) fn is_exactly(&self, tool: &str, subject: &Subject) -> bool {
         let Subject::Command(command) = subject else { return false };
         let text = self.pattern.as_ref().map(Pattern::text);
-        self.tool == tool && text == Some(&command.text) && !command.text.contains('*')
+        self.tool == tool && text == Some(command.text()) && !command.text().contains('*')
     }
 
     /// Whether this rule, standing among the allow rules, covers the call.
@@ -217,7 +218,7 @@ impl Rule {
                     })
             }
             (Subject::Command(command), Some(Pattern::Command(pattern))) => {
-                all_allowed(std::iter::once(pattern), &command.text, command.reading())
+                all_allowed(std::iter::once(pattern), command.text(), command.shell.reading())
             }
             (
                 Subject::Command(_) | Subject::Script(_) | Subject::Crew(_) | Subject::Unknown,
@@ -241,7 +242,7 @@ impl Rule {
         }
         let meets = match (subject, &self.pattern) {
             (Subject::Command(command), Some(Pattern::Command(pattern))) => {
-                return pattern.meets(&command.text, command.reading(), &command.directory);
+                return pattern.meets(command.text(), command.shell.reading(), &command.directory);
             }
             (_, None) => true,
             (Subject::Read(target) | Subject::Write(target), Some(pattern)) => {

@@ -9,7 +9,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Link, SimpleCommand, Word, recognise};
+use super::{SimpleCommand, commands, simple};
+use crate::shell::wide::parse;
+use crate::shell::wide::tree::{Item, Link, List};
+use crate::shell::word::Word;
 
 /// Programs that are generated in a usual run, and where everything is tested.
 const PROGRAMS: (u32, u32) = (6_000, 50_000);
@@ -365,28 +368,24 @@ fn depends_on_files(commands: &[SimpleCommand]) -> bool {
 }
 
 /// The words of the commands that run when each returns `status`, sorted, because those of a pipeline come in any order.
-fn expected(commands: &[SimpleCommand], status: u8, directory: &str) -> Vec<Vec<String>> {
+fn expected(text: &str, list: &List, status: u8, directory: &str) -> Vec<Vec<String>> {
     let mut ran = Vec::new();
     let mut succeeded = true;
-    let mut at = 0;
-    let words = |command: &SimpleCommand, succeeded: bool| {
-        let one = |word| expanded(word, succeeded, directory);
-        command.words.iter().flat_map(one).collect::<Vec<String>>()
-    };
-    while at < commands.len() {
-        let end = (at + 1..commands.len())
-            .find(|next| commands[*next].link != Link::Pipe)
-            .unwrap_or(commands.len());
-        let runs = match commands[at].link {
-            Link::Sequence | Link::Pipe => true,
+    for Item { link, pipeline, .. } in list {
+        let runs = match link {
+            Link::Sequence => true,
             Link::And => succeeded,
             Link::Or => !succeeded,
         };
         if runs {
-            ran.extend(commands[at..end].iter().map(|command| words(command, succeeded)));
-            succeeded = (status == 0) != commands[at].negated;
+            let words = |command| {
+                let one = |word| expanded(word, succeeded, directory);
+                simple(command).unwrap().words.iter().flat_map(one).collect::<Vec<String>>()
+            };
+            ran.extend(pipeline.iter().map(words));
+            let before = text[..pipeline[0].at].trim_end_matches([' ', '\t']);
+            succeeded = (status == 0) != before.ends_with('!');
         }
-        at = end;
     }
     ran.sort();
     ran
@@ -470,11 +469,13 @@ fn bash_runs_the_words_that_were_recognised() {
     let count = tine_testkit::cases("random programs", usual, all);
     let texts: Vec<String> = (0..count).map(|_| program(&mut dice)).collect();
     let mut skipped = 0;
-    let recognised: Vec<(&str, Vec<SimpleCommand>)> = texts
+    let recognised: Vec<(&str, List)> = texts
         .iter()
-        .filter_map(|text| Some((text.as_str(), recognise(text).ok()?)))
-        .filter(|(_, commands)| {
-            let skip = depends_on_files(commands);
+        .map(|text| (text.as_str(), parse(text, true)))
+        .filter(|(_, parsed)| parsed.strict.is_none())
+        .map(|(text, parsed)| (text, parsed.list))
+        .filter(|(_, list)| {
+            let skip = depends_on_files(&commands(list).unwrap());
             skipped += usize::from(skip);
             !skip
         })
@@ -486,8 +487,8 @@ fn bash_runs_the_words_that_were_recognised() {
     let mut differences = Vec::new();
     for status in [0, 1] {
         let ran = ran_by_bash(directory.path(), &programs, status);
-        for ((text, commands), ran) in recognised.iter().zip(ran) {
-            let expected = expected(commands, status, empty);
+        for ((text, list), ran) in recognised.iter().zip(ran) {
+            let expected = expected(text, list, status, empty);
             if ran != expected {
                 differences.push(format!(
                     "{text:?} (status {status})\n  bash: {ran:?}\n  ours: {expected:?}"

@@ -3,10 +3,6 @@
 //! A word in plain characters is expanded as text, in bash's order, before anything else in it is read; each result is then
 //! read as a word of its own. Quotes, escapes, variables, `~` and brackets together with braces are not judged.
 
-use super::grammar::Reader;
-use super::refusal::Refusal;
-use super::word::{Word, read_word};
-
 /// Most words that one word may become; agents write a handful, and the bound keeps `{a,b}{a,b}…` from growing.
 const WORDS_MAX: usize = 64;
 
@@ -15,42 +11,6 @@ const DEPTH_MAX: usize = 4;
 
 /// Longest word with braces, in bytes; it bounds how deep the reading of one group after another goes.
 const BYTES_MAX: usize = 1024;
-
-/// Most words that the braces of a whole text may make, so that a long text of short groups stays small.
-const WORDS_ALL_MAX: usize = 2048;
-
-/// Why braces are refused that bash might read otherwise.
-const WHY: &str = "braces of this kind are not judged";
-
-/// The words that the word here becomes, where it has braces that become several; the reader then stands behind it.
-pub(super) fn read_braces(reader: &mut Reader<'_>) -> Result<Option<Vec<Word>>, Refusal> {
-    let rest = reader.text.get(reader.at..).unwrap_or_default();
-    let length = rest.find(ends_word).unwrap_or(rest.len());
-    let source = &rest[..length];
-    if !source.contains('{') || !source.chars().all(is_plain) {
-        return Ok(None);
-    }
-    if !source.contains([',', '.']) || only_at_braces(source) {
-        return Ok(None);
-    }
-    let at = reader.at;
-    let refuse = || Refusal::new(at, source, WHY);
-    let mut words = Vec::new();
-    if length > BYTES_MAX {
-        return Err(refuse());
-    }
-    for text in expand(source, 0).ok_or_else(refuse)? {
-        let mut inner = Reader::new(&text);
-        let word = if text.is_empty() { return Err(refuse()) } else { read_word(&mut inner)? };
-        if inner.at != text.len() {
-            return Err(refuse());
-        }
-        words.push(Word { at, ..word });
-    }
-    reader.at += length;
-    reader.made += words.len();
-    if reader.made > WORDS_ALL_MAX { Err(refuse()) } else { Ok(Some(words)) }
-}
 
 /// Whether the word has braces that become several, or that bash might read otherwise.
 pub(super) fn is_braced(source: &str) -> bool {
@@ -62,10 +22,6 @@ pub(super) fn is_braced(source: &str) -> bool {
 /// The texts that the word becomes; `None` where that is not certain or too much.
 pub(super) fn expanded(source: &str) -> Option<Vec<String>> {
     if source.len() > BYTES_MAX { None } else { expand(source, 0) }
-}
-
-fn ends_word(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' | '(' | ')')
 }
 
 fn is_plain(c: char) -> bool {

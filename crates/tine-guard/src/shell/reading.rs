@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::characters::is_allowed;
 use super::launch::{Launched, base_name, launched, subcommands};
-use super::wide::{self, NAMES, NUMBER, Reader, UNKNOWN};
+use super::wide::{self, NAMES, NUMBER, Reader, Reading, UNKNOWN};
 use super::word::Word;
 use crate::real_path::real_path;
 
@@ -60,16 +60,24 @@ pub(crate) struct CommandReading {
 }
 
 impl CommandReading {
-    /// Reads a text as `bash -c` would.
-    pub(crate) fn of(text: &str) -> Self {
-        let mut budget = COMMANDS_MAX;
-        Self::within(text, Reader::Call, 0, &mut budget)
+    /// The commands of a text that was gone through as `bash -c` would.
+    pub(super) fn of(text: &str, reading: &Reading) -> Self {
+        Self::through(text, reading, (Reader::Call, 0), &mut COMMANDS_MAX.clone())
     }
 
     fn within(text: &str, reader: Reader, depth: usize, budget: &mut usize) -> Self {
-        let reading = wide::read(text, reader);
+        let parsed = wide::parse(text, reader != Reader::Shell);
+        Self::through(text, &wide::follow(&parsed, reader), (reader, depth), budget)
+    }
+
+    fn through(
+        text: &str,
+        reading: &Reading,
+        (reader, depth): (Reader, usize),
+        budget: &mut usize,
+    ) -> Self {
         let indirect = "bash may run what the text of a variable holds";
-        let uncertain = reading.unread.map(|refusal| wide::shown(&refusal.told(text)));
+        let uncertain = reading.unread.as_ref().map(|refusal| wide::shown(&refusal.told(text)));
         let mut all = Self {
             commands: Vec::new(),
             uncertain: uncertain.or_else(|| reading.is_indirect.then(|| indirect.to_owned())),
@@ -77,8 +85,8 @@ impl CommandReading {
             inputs: reading.inputs.iter().map(marked).collect(),
             outputs: reading.outputs.iter().map(marked).collect(),
         };
-        for held in reading.held {
-            let Some(text) = held.filter(|_| depth < DEPTH_MAX) else {
+        for held in &reading.held {
+            let Some(text) = held.as_ref().filter(|_| depth < DEPTH_MAX) else {
                 let why = "a variable names what a program runs, and it is not known";
                 all.uncertain.get_or_insert_with(|| why.to_owned());
                 continue;
@@ -88,7 +96,7 @@ impl CommandReading {
             all.commands.extend(inner.commands);
             all.uncertain = all.uncertain.take().or(inner.uncertain);
         }
-        for ran in reading.ran {
+        for ran in &reading.ran {
             let words = ran.words.iter().map(marked).collect();
             let command = all.command(words, ran.input.as_deref(), (reader, depth), budget);
             if !all.commands.contains(&command) {

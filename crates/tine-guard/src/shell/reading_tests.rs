@@ -1,6 +1,6 @@
 //! What is read of a text, on examples; `tests/rules_hold.rs` compares it with what bash starts.
 
-use super::CommandReading;
+use crate::shell::ShellText;
 
 /// Every command that may run, one in a line; `launches` behind its launcher, indented.
 fn read(text: &str) -> String {
@@ -13,12 +13,13 @@ fn read(text: &str) -> String {
             lines(inner, depth + 1, out);
         }
     }
-    let reading = CommandReading::of(text);
+    let shell = ShellText::new(text);
+    let reading = shell.reading();
     let mut out = String::new();
     for command in &reading.commands {
         lines(command, 0, &mut out);
     }
-    if let Some(why) = reading.uncertain {
+    if let Some(why) = &reading.uncertain {
         out.push_str(&format!("uncertain: {why}\n"));
     }
     out

@@ -11,13 +11,11 @@ use super::archive;
 use super::builtin;
 use super::find;
 use super::git;
-use super::grammar::SimpleCommand;
 use super::jq;
 use super::refusal::Refusal;
 use super::sed;
 use super::utility::{ReadPath, Utility};
-use super::variable::all_known;
-use super::word::Word;
+use super::word::{Word, all_known};
 
 /// A judge with rules of its own; gets the arguments without the name.
 type Judge = fn(&[Word]) -> Result<Vec<ReadPath>, Refusal>;
@@ -59,9 +57,9 @@ const VERSION_ONLY: [&str; 9] =
 /// Every table of utilities.
 const TABLES: [&[Utility]; 4] = [files::TABLE, search::TABLE, system::TABLE, text::TABLE];
 
-/// Judges one command; the paths that it would read.
-pub(super) fn judge(command: &SimpleCommand) -> Result<Vec<ReadPath>, Refusal> {
-    let Some((name, arguments)) = command.words.split_first() else {
+/// Judges one command, its name first; the paths that it would read.
+pub(super) fn judge(words: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
+    let Some((name, arguments)) = words.split_first() else {
         return Err(Refusal::new(0, "", "there is no command"));
     };
     if let Some((known, judge)) = JUDGES.iter().find(|(known, _)| *known == name.text) {

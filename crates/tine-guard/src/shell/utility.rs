@@ -2,8 +2,7 @@
 
 use super::options::{Options, Parsed};
 use super::refusal::Refusal;
-use super::variable::all_known;
-use super::word::Word;
+use super::word::{Word, all_known};
 
 /// A file or folder that an accepted command reads, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]

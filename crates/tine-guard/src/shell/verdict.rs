@@ -1,11 +1,12 @@
 //! The verdict on a whole text.
 
-use super::git;
-use super::grammar::{SimpleCommand, recognise};
+use std::cell::OnceCell;
+
+use super::reading::CommandReading;
 use super::refusal::Refusal;
-use super::table;
+use super::strict::{self, SimpleCommand};
 use super::utility::ReadPath;
-use super::wide::{self, UNKNOWN, Wide};
+use super::wide::{self, Parsed, Reading, UNKNOWN, parse};
 use super::width::Width;
 use super::word::Word;
 use crate::wildcard::COMMAND_BYTES_MAX;
@@ -42,34 +43,7 @@ impl ShellVerdict {
 
 /// Judges a text as `bash -c` would run it. Never panics; takes time linear in the length of the text.
 pub fn shell_verdict(command: &str, width: Width) -> ShellVerdict {
-    if command.len() > COMMAND_BYTES_MAX {
-        return ShellVerdict::refused(format!(
-            "the command is longer than {COMMAND_BYTES_MAX} bytes"
-        ));
-    }
-    match judge(command) {
-        Ok((commands, paths)) => {
-            let names = commands.iter().map(|command| command.words[0].text.as_str());
-            let reason = accepted(names);
-            let may_start_programs = commands.iter().find_map(starts_programs);
-            let commands = commands.iter().map(known_words).collect();
-            ShellVerdict { read_only: true, reason, paths, commands, may_start_programs }
-        }
-        Err(_) if width == Width::Wide => wide_verdict(command),
-        Err(refusal) => ShellVerdict::refused(refusal.told(command)),
-    }
-}
-
-/// The verdict on a text that is no read by the strict grammar.
-fn wide_verdict(command: &str) -> ShellVerdict {
-    match wide::judge(command) {
-        Ok(Wide { commands, paths }) => {
-            let names = commands.iter().filter_map(|words| words.first()).map(String::as_str);
-            let reason = accepted(names);
-            ShellVerdict { read_only: true, reason, paths, commands, may_start_programs: None }
-        }
-        Err(refusal) => ShellVerdict::refused(wide::shown(&refusal.told(command))),
-    }
+    ShellText::new(command).verdict(width)
 }
 
 /// The words of a command, without what its variables hold.
@@ -82,32 +56,82 @@ fn known_words(command: &SimpleCommand) -> Vec<String> {
     command.words.iter().map(known).collect()
 }
 
-/// The command as it is told, if it may start programs that the settings of a repository name.
-fn starts_programs(command: &SimpleCommand) -> Option<String> {
-    let (name, arguments) = command.words.split_first()?;
-    let starts = name.text == "git" && git::may_start_programs(arguments);
-    starts.then(|| match git::subcommand(arguments) {
-        Some(subcommand) => format!("git {subcommand}"),
-        None => name.text.clone(),
-    })
+/// A shell text that is read once, whoever asks about it.
+#[derive(Debug)]
+pub(crate) struct ShellText {
+    text: String,
+    parsed: OnceCell<Parsed>,
+    followed: OnceCell<Reading>,
+    reading: OnceCell<CommandReading>,
 }
 
-fn judge(text: &str) -> Result<(Vec<SimpleCommand>, Vec<ReadPath>), Refusal> {
-    let commands = recognise(text)?;
-    let mut paths = Vec::new();
-    let mut moved = false;
-    for command in &commands {
-        paths.extend(command.inputs.iter().map(|word| ReadPath::of(word, true)));
-        let name = &command.words[0];
-        if moved && name.text == "git" {
-            let why =
-                "after `cd` it may be another repository, whose configuration may run programs";
-            return Err(Refusal::new(name.at, "git", why));
-        }
-        moved |= name.text == "cd";
-        paths.extend(table::judge(command)?);
+impl ShellText {
+    pub(crate) fn new(text: &str) -> Self {
+        let text = text.to_owned();
+        Self { text, parsed: OnceCell::new(), followed: OnceCell::new(), reading: OnceCell::new() }
     }
-    Ok((commands, paths))
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn parsed(&self) -> &Parsed {
+        self.parsed.get_or_init(|| parse(&self.text, true))
+    }
+
+    fn followed(&self) -> &Reading {
+        self.followed.get_or_init(|| wide::follow(self.parsed(), wide::Reader::Call))
+    }
+
+    /// The commands that it runs.
+    pub(crate) fn reading(&self) -> &CommandReading {
+        self.reading.get_or_init(|| CommandReading::of(&self.text, self.followed()))
+    }
+
+    /// Judges it.
+    pub(crate) fn verdict(&self, width: Width) -> ShellVerdict {
+        if self.text.len() > COMMAND_BYTES_MAX {
+            let why = format!("the command is longer than {COMMAND_BYTES_MAX} bytes");
+            return ShellVerdict::refused(why);
+        }
+        match self.strict() {
+            Ok(verdict) => verdict,
+            Err(_) if width == Width::Wide => self.wide(),
+            Err(refusal) => ShellVerdict::refused(refusal.told(&self.text)),
+        }
+    }
+
+    fn strict(&self) -> Result<ShellVerdict, Refusal> {
+        let parsed = self.parsed();
+        if let Some(refusal) = &parsed.strict {
+            return Err(refusal.clone());
+        }
+        let commands = strict::commands(&parsed.list)?;
+        let paths = strict::judge(&commands)?;
+        let names = commands.iter().map(|command| command.words[0].text.as_str());
+        Ok(ShellVerdict {
+            read_only: true,
+            reason: accepted(names),
+            paths,
+            may_start_programs: strict::starts_programs(&commands),
+            commands: commands.iter().map(known_words).collect(),
+        })
+    }
+
+    fn wide(&self) -> ShellVerdict {
+        let followed = self.followed();
+        if let Some(refusal) = followed.refusal() {
+            return ShellVerdict::refused(wide::shown(&refusal.told(&self.text)));
+        }
+        let names = followed.seen.iter().filter_map(|words| words.first()).map(String::as_str);
+        ShellVerdict {
+            read_only: true,
+            reason: accepted(names),
+            paths: followed.paths.clone(),
+            commands: followed.seen.clone(),
+            may_start_programs: None,
+        }
+    }
 }
 
 /// Most names that an accepting reason lists.

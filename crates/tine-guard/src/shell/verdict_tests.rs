@@ -48,7 +48,7 @@ fn the_wide_verdict_explains_itself() {
     insta::assert_snapshot!(wide_reason("for f in *; do rm $f; done"), @"refused: `rm` at column 16: not on the list of commands that only read");
     insta::assert_snapshot!(wide_reason("for o in -o; do sort $o x; done"), @"refused: `-o` at column 22: not on the list of options that only read");
     insta::assert_snapshot!(wide_reason("sort $(cat a)"), @"refused: `…` at column 6: what this variable holds is not known, and it matters here");
-    insta::assert_snapshot!(wide_reason("c=ls; $c"), @"refused: `$c` at column 7: not the plain name of a command");
+    insta::assert_snapshot!(wide_reason("c=ls; $c"), @"refused: `$c` at column 7: not a plain command name");
     insta::assert_snapshot!(wide_reason("PATH=. ls"), @"refused: `PATH` at column 1: this variable may change what the command does");
     insta::assert_snapshot!(wide_reason("find . -exec rm {} +"), @"refused: `rm` at column 14: not on the list of commands that only read");
     insta::assert_snapshot!(wide_reason("awk '{print > \"x\"}' a"), @"refused: `>` at column 5: in a program of `awk`: it would write a file");

@@ -1,9 +1,9 @@
 //! Commands: simple ones, pipelines, lists, and what holds lists.
 
 use super::parser::Parser;
-use super::tree::{Assignment, Command, Item, List, Node, Part, Redirect, Template, Test};
+use super::tree::{Assignment, Command, Item, Link, List, Node, Part, Redirect, Template, Test};
 use super::word::name_length;
-use crate::shell::grammar::Link;
+use crate::shell::characters::is_allowed;
 use crate::shell::refusal::Refusal;
 
 type Read<T> = Result<T, Refusal>;
@@ -14,28 +14,40 @@ const RESERVED: [&str; 19] = [
     "in", "select", "function", "time", "coproc", "{", "}",
 ];
 
+/// Why the strict verdict judges no lists in lists.
+const COMPOUND: &str = "a compound command is not judged";
+
+/// Why redirects are not judged.
+const KIND: &str = "a redirect of this kind is not judged";
+const NULL: &str = "output may only go to /dev/null";
+
+/// Why a list or pipeline ends too early.
+const MISSING: &str = "a command is missing here";
+
 /// Why commands of rare kinds are not judged.
 const RARE: &str = "a command of this kind is not judged";
 
 /// A text as it was read.
-pub(super) struct Parsed {
-    pub(super) list: List,
+#[derive(Debug)]
+pub(in crate::shell) struct Parsed {
+    /// Its commands; none where its reading is not certain.
+    pub(in crate::shell) list: List,
     pub(super) documents: Vec<Template>,
     /// The first piece that no verdict accepts.
     pub(super) objection: Option<Refusal>,
-}
-
-/// A text of which bash's own reading is not certain.
-pub(super) struct NotRead {
-    /// The first piece before that no verdict accepts.
-    pub(super) objection: Option<Refusal>,
-    /// Where the reading ends.
-    pub(super) refusal: Refusal,
+    /// The first piece that the strict verdict does not accept.
+    pub(in crate::shell) strict: Option<Refusal>,
+    /// Where bash's own reading is not certain.
+    pub(super) unread: Option<Refusal>,
 }
 
 /// Reads a whole text.
-pub(super) fn parse(text: &str, is_bash: bool) -> Result<Parsed, NotRead> {
+pub(in crate::shell) fn parse(text: &str, is_bash: bool) -> Parsed {
     let mut parser = Parser::new(text);
+    if let Some((at, character)) = text.char_indices().find(|(_, c)| !is_allowed(*c)) {
+        let why = "a control, blank or invisible character";
+        parser.object_to(Refusal::new(at, character.encode_utf8(&mut [0; 4]), why));
+    }
     parser.is_bash = is_bash;
     let read = parser.nested(|parser| {
         let list = parser.list(&[])?;
@@ -47,16 +59,15 @@ pub(super) fn parse(text: &str, is_bash: bool) -> Result<Parsed, NotRead> {
     if read.is_ok() {
         parser.check_ended();
     }
-    let Parser { documents, mut objection, .. } = parser;
-    match read {
-        Ok(list) => {
-            if list.is_empty() {
-                objection.get_or_insert(Refusal::new(0, "", "there is no command"));
-            }
-            Ok(Parsed { list, documents, objection })
-        }
-        Err(refusal) => Err(NotRead { objection, refusal }),
+    if read.as_ref().is_ok_and(List::is_empty) {
+        parser.object_to(Refusal::new(0, "", "there is no command"));
     }
+    let Parser { documents, objection, strict, .. } = parser;
+    let (list, unread) = match read {
+        Ok(list) => (list, None),
+        Err(refusal) => (List::new(), Some(refusal)),
+    };
+    Parsed { list, documents, objection, strict: strict.or_else(|| unread.clone()), unread }
 }
 
 impl Parser<'_> {
@@ -119,24 +130,11 @@ impl Parser<'_> {
     }
 
     fn pipeline(&mut self) -> Read<Vec<Command>> {
-        loop {
+        self.skip_blanks()?;
+        let mut first = true;
+        while self.prefix(first)? {
             self.skip_blanks()?;
-            if self.peek() == Some(b'!') && matches!(self.peek_at(1), Some(b' ' | b'\t')) {
-                self.at += 1;
-            } else if self.reserved() == Some("time") {
-                self.at += "time".len();
-                self.skip_blanks()?;
-                if self.rest().starts_with("-p ") {
-                    self.at += "-p".len();
-                    self.skip_blanks()?;
-                }
-                if self.rest().starts_with("-- ") {
-                    self.object(2, RARE);
-                    self.at += "--".len();
-                }
-            } else {
-                break;
-            }
+            first = false;
         }
         let mut commands = Vec::new();
         loop {
@@ -146,6 +144,9 @@ impl Parser<'_> {
             if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
                 return Ok(commands);
             }
+            if joined {
+                self.only_wide(2, "a pipe of this kind is not judged");
+            }
             self.at += 1 + usize::from(joined);
             self.skip_lines()?;
             if self.reserved() == Some("time") {
@@ -154,9 +155,43 @@ impl Parser<'_> {
         }
     }
 
+    /// Takes `!`, or `time` with its options, where one stands before a pipeline.
+    fn prefix(&mut self, first: bool) -> Read<bool> {
+        let next = |parser: &Self, ahead| matches!(parser.peek_at(ahead), Some(b' ' | b'\t'));
+        if self.peek() == Some(b'!') && next(self, 1) {
+            if !first || self.peek_at(1) != Some(b' ') {
+                self.only_wide(1, RARE);
+            }
+            self.at += 1;
+            return Ok(true);
+        }
+        if self.reserved() != Some("time") {
+            return Ok(false);
+        }
+        if !first || !next(self, "time".len()) {
+            self.only_wide("time".len(), COMPOUND);
+        }
+        self.at += "time".len();
+        self.skip_blanks()?;
+        if self.rest().starts_with("-p") && next(self, 2) {
+            self.at += "-p".len();
+            self.skip_blanks()?;
+        }
+        if self.rest().starts_with("--") && next(self, 2) {
+            self.object(2, RARE);
+            self.at += "--".len();
+        }
+        Ok(true)
+    }
+
     fn command(&mut self) -> Read<Command> {
         self.count()?;
         let at = self.at;
+        match (self.peek(), self.reserved()) {
+            (Some(b'('), _) => self.only_wide(1, "a subshell or function"),
+            (_, Some(word)) => self.only_wide(word.len(), COMPOUND),
+            _ => {}
+        }
         let node = match self.peek() {
             Some(b'(') if self.peek_at(1) == Some(b'(') => {
                 let place = self.place();
@@ -214,6 +249,7 @@ impl Parser<'_> {
                 None if self.rest().starts_with("[[")
                     && matches!(self.peek_at(2), Some(b' ' | b'\t' | b'\n')) =>
                 {
+                    self.only_wide(2, COMPOUND);
                     if self.peek_at(2) != Some(b' ') {
                         self.object(2, RARE);
                     }
@@ -273,7 +309,7 @@ impl Parser<'_> {
     fn whole_list(&mut self, stops: &[&str]) -> Read<List> {
         let list = self.nested(|parser| parser.list(stops))?;
         match list.is_empty() {
-            true => self.refuse(2, "a command is missing here"),
+            true => self.refuse(2, MISSING),
             false => Ok(list),
         }
     }
@@ -543,30 +579,38 @@ impl Parser<'_> {
         }
         let braced = words.is_empty() && self.at > at;
         if assignments.is_empty() && words.is_empty() && redirects.is_empty() && !braced {
-            return self.refuse(2, "a command is missing here");
+            return self.refuse(2, MISSING);
+        }
+        if words.is_empty() {
+            self.only_wide(2, MISSING);
         }
         Ok(Command { node: Node::Simple { assignments, words }, redirects, at })
     }
 
     /// The name of a command, usually a bare word that hides nothing; with braces it may become several words.
     fn name(&mut self) -> Read<Vec<Template>> {
+        const PLAIN: &str = "not a plain command name";
         let start = self.at;
         let word = self.word()?;
         let name = word.bare().unwrap_or_default();
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-:".contains(c));
-        let bracket = matches!(word.parts.as_slice(), [Part::Glob('[')]);
-        if bracket {
-            return Ok(vec![Template {
-                parts: vec![Part::Text { text: "[".to_owned(), quoted: false }],
-                at: word.at,
-            }]);
+        if name == "[" {
+            return Ok(vec![word]);
         }
         if name.is_empty() || !plain || name.starts_with(['-', '+', '.']) {
-            let piece = self.slice(word.at, self.at);
-            let why = "not the plain name of a command";
-            self.object_to(Refusal::new(word.at, piece, why));
+            let piece = self.slice(start, self.at);
+            let hides = |part: &Part| matches!(part, Part::Text { quoted: true, .. });
+            let why = match word.parts.iter().any(hides) {
+                true => "a quoted or escaped command name is not judged",
+                false if piece.contains('/') => "a command named by a path is not judged",
+                false => PLAIN,
+            };
+            self.object_to(Refusal::new(start, piece, why));
             self.at = start;
             return self.words();
+        }
+        if name.contains(':') {
+            self.only_wide_since(start, PLAIN);
         }
         Ok(vec![word])
     }
@@ -583,6 +627,7 @@ impl Parser<'_> {
         if length == 0 {
             return Ok(None);
         }
+        self.only_wide(length + sign, "an assignment may change what runs");
         let (name, at) = (rest[..length].to_owned(), self.at);
         self.at += length + sign;
         if self.eat("(") {
@@ -652,7 +697,7 @@ impl Parser<'_> {
         let output = matches!(descriptor, "" | "1" | "2");
         if (sign.starts_with("<(") || sign.starts_with(">(")) && digits == 0 {
             if sign.starts_with(">(") {
-                self.object(2, "a redirect of this kind is not judged");
+                self.object(2, KIND);
             }
             return Ok(false);
         }
@@ -668,7 +713,10 @@ impl Parser<'_> {
         let here = sign.starts_with("<<") && !sign.starts_with("<<<");
         if here {
             if !input {
-                self.object(2, "a redirect of this kind is not judged");
+                self.object(2, KIND);
+            }
+            if digits > 0 {
+                self.only_wide(digits + 2, KIND);
             }
             self.at += digits;
             redirects.push(Redirect::Document(self.announce()?));
@@ -698,13 +746,28 @@ impl Parser<'_> {
         };
         let joins = matches!(bare, "/dev/stdout" | "/dev/stderr") && !form.contains('&');
         let (redirect, why) = match form {
-            "<<<" if input => (Redirect::Text(target), None),
-            "<" if input => (Redirect::File(target), None),
-            ">" | ">>" | "&>" | "&>>" if output => {
-                if bare == "/dev/null" || joins {
+            "<<<" if input => {
+                if digits > 0 {
+                    self.only_wide_since(start, KIND);
+                }
+                (Redirect::Text(target), None)
+            }
+            "<" if input => {
+                if !is_certain_file(&target) {
+                    let why = "input may only come from a file that is named here";
+                    self.only_wide_since(start, why);
+                }
+                (Redirect::File(target), None)
+            }
+            ">" | ">>" | "&>" | "&>>" if output || descriptor == "0" => {
+                if bare == "/dev/null" {
                     return Ok(true);
                 }
-                (Redirect::Output(target), Some("output may only go to /dev/null"))
+                if joins && output {
+                    self.only_wide_since(start, NULL);
+                    return Ok(true);
+                }
+                (Redirect::Output(target), Some(NULL))
             }
             ">&" if output => {
                 if matches!(bare, "1" | "2") || digits == 0 && bare == "/dev/null" {
@@ -723,7 +786,7 @@ impl Parser<'_> {
                     "<&" | ">&" => Redirect::Copy,
                     _ => Redirect::Output(target),
                 };
-                (redirect, Some("a redirect of this kind is not judged"))
+                (redirect, Some(KIND))
             }
         };
         if let Some(why) = why {
@@ -739,4 +802,12 @@ impl Parser<'_> {
         let name = name_length(rest);
         name > 0 && (rest[name..].starts_with("}<") || rest[name..].starts_with("}>"))
     }
+}
+
+/// Whether it is certain which file a redirect reads.
+fn is_certain_file(target: &Template) -> bool {
+    let certain = |part: &Part| matches!(part, Part::Text { .. } | Part::Tilde);
+    let text = target.literal().unwrap_or_default();
+    let device = text.starts_with("/dev/") && !matches!(text.as_str(), "/dev/null" | "/dev/stdin");
+    target.parts.iter().all(certain) && !device
 }

@@ -9,9 +9,8 @@ use std::collections::BTreeSet;
 
 use super::expand::{MARK, NAMES, behind};
 use super::names::{is_harmless, is_run, may_be_set};
-use super::tree::{Assignment, Command, Item, List, Node, Redirect, Template, Test};
+use super::tree::{Assignment, Command, Item, Link, List, Node, Redirect, Template, Test};
 use super::value::{Text, Value, Variables};
-use crate::shell::grammar::Link;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::ReadPath;
 use crate::shell::word::Word;

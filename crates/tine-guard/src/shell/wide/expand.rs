@@ -8,8 +8,7 @@ use super::names::{from_outside, may_be_set};
 use super::tree::{Arithmetic, Change, Part, Template};
 use super::value::{Text, Value};
 use crate::shell::refusal::Refusal;
-use crate::shell::variable::Variable;
-use crate::shell::word::Word;
+use crate::shell::word::{Variable, Word};
 
 /// Stands in a word for what is not known. No accepted text holds it.
 pub(crate) const MARK: char = '\u{f8ff}';

@@ -19,36 +19,29 @@ mod parser;
 mod readers;
 mod run;
 mod state;
-mod tree;
+pub(super) mod tree;
 mod value;
 mod word;
 
-use self::command::NotRead;
+pub(super) use self::command::{Parsed, parse};
 use self::evaluate::Evaluator;
 pub(super) use self::evaluate::Ran;
 pub(super) use self::expand::NUMBER;
 pub(crate) use self::expand::{MARK as UNKNOWN, NAMES};
 pub(super) use self::names::is_run;
 use self::value::Value;
-use super::characters::is_allowed;
 use super::refusal::Refusal;
 use super::utility::ReadPath;
 use super::word::Word;
 
-/// What a text would run and read.
-pub(super) struct Wide {
-    /// The words of every command that may run. What is not known stands as a mark.
-    pub(super) commands: Vec<Vec<String>>,
-    pub(super) paths: Vec<ReadPath>,
-}
-
 /// A text that was gone through.
+#[derive(Debug)]
 pub(super) struct Reading {
     /// The words of every command that may run, with marks for what is not known.
-    seen: Vec<Vec<String>>,
-    paths: Vec<ReadPath>,
+    pub(super) seen: Vec<Vec<String>>,
+    pub(super) paths: Vec<ReadPath>,
     /// The first thing that no verdict accepts.
-    pub(super) objection: Option<Refusal>,
+    objection: Option<Refusal>,
     /// Where bash's own reading is not certain, or more is done than is followed: commands may be missing then.
     pub(super) unread: Option<Refusal>,
     /// The simple commands as the shell runs them, without what they run themselves.
@@ -64,6 +57,13 @@ pub(super) struct Reading {
     pub(super) held: Vec<Option<String>>,
 }
 
+impl Reading {
+    /// Why the wide verdict does not accept it.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.objection.as_ref().or(self.unread.as_ref())
+    }
+}
+
 /// Who reads a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
@@ -75,54 +75,25 @@ pub(super) enum Reader {
     Shell,
 }
 
-/// Reads a text.
-pub(super) fn read(text: &str, reader: Reader) -> Reading {
-    let strange = text.char_indices().find(|(_, c)| !is_allowed(*c)).map(|(at, character)| {
-        Refusal::new(at, &character.to_string(), "a control, blank or invisible character")
-    });
-    let parsed = match command::parse(text, reader != Reader::Shell) {
-        Ok(parsed) => parsed,
-        Err(NotRead { objection, refusal }) => {
-            return Reading {
-                seen: Vec::new(),
-                paths: Vec::new(),
-                objection: strange.or(objection),
-                unread: Some(refusal),
-                ran: Vec::new(),
-                inputs: Vec::new(),
-                outputs: Vec::new(),
-                does_more: false,
-                is_indirect: false,
-                held: Vec::new(),
-            };
-        }
-    };
+/// Goes through a text.
+pub(super) fn follow(parsed: &Parsed, reader: Reader) -> Reading {
     let mut evaluator = Evaluator::new(&parsed.documents);
     if reader != Reader::Call {
         evaluator.arguments_are_unknown();
         evaluator.is_within = true;
     }
-    let unread = evaluator.list(&parsed.list, &Value::Any).err();
+    let ended = evaluator.list(&parsed.list, &Value::Any).err();
     Reading {
         seen: evaluator.seen,
         paths: evaluator.paths,
-        objection: strange.or(parsed.objection).or(evaluator.objection),
-        unread,
+        objection: parsed.objection.clone().or(evaluator.objection),
+        unread: parsed.unread.clone().or(ended),
         ran: evaluator.ran,
         inputs: evaluator.inputs,
         outputs: evaluator.outputs,
         does_more: evaluator.does_more,
         is_indirect: evaluator.is_indirect,
         held: evaluator.held,
-    }
-}
-
-/// Judges a text.
-pub(super) fn judge(text: &str) -> Result<Wide, Refusal> {
-    let reading = read(text, Reader::Call);
-    match reading.objection.or(reading.unread) {
-        Some(refusal) => Err(refusal),
-        None => Ok(Wide { commands: reading.seen, paths: reading.paths }),
     }
 }
 

@@ -38,6 +38,10 @@ pub(super) struct Parser<'a> {
     pub(super) documents: Vec<Template>,
     /// The first piece that was read but that no verdict accepts.
     pub(super) objection: Option<Refusal>,
+    /// The first piece that the strict verdict does not accept.
+    pub(super) strict: Option<Refusal>,
+    /// Words that braces made.
+    pub(super) made: usize,
     /// Whether bash reads the text; another shell knows no braces and no `$'…'`.
     pub(super) is_bash: bool,
     /// How often something was read a second time in another way.
@@ -67,6 +71,8 @@ impl<'a> Parser<'a> {
             announced: Vec::new(),
             documents: Vec::new(),
             objection: None,
+            strict: None,
+            made: 0,
             is_bash: true,
             second_readings: 0,
         }
@@ -75,14 +81,29 @@ impl<'a> Parser<'a> {
     /// Notes that no verdict accepts what stands here, so many characters of it, and goes on.
     pub(super) fn object(&mut self, length: usize, why: &str) {
         if self.objection.is_none() {
-            let piece: String = self.rest().chars().take(length).collect();
-            self.objection = Some(Refusal::new(self.at, &piece, why));
+            let refusal = self.refusal(length, why);
+            self.object_to(refusal);
         }
     }
 
     /// The same of a piece elsewhere.
     pub(super) fn object_to(&mut self, refusal: Refusal) {
+        self.strict.get_or_insert_with(|| refusal.clone());
         self.objection.get_or_insert(refusal);
+    }
+
+    /// Notes that only the wide verdict accepts what stands here, so many characters of it, and goes on.
+    pub(super) fn only_wide(&mut self, length: usize, why: &str) {
+        if self.strict.is_none() {
+            self.strict = Some(self.refusal(length, why));
+        }
+    }
+
+    /// The same of a piece that begins elsewhere and ends here.
+    pub(super) fn only_wide_since(&mut self, start: usize, why: &str) {
+        if self.strict.is_none() {
+            self.strict = Some(Refusal::new(start, self.slice(start, self.at), why));
+        }
     }
 
     pub(super) fn place(&self) -> Place {
@@ -119,14 +140,15 @@ impl<'a> Parser<'a> {
         inner.is_bash = self.is_bash;
         inner.commands = self.commands;
         inner.second_readings = self.second_readings;
+        inner.made = self.made;
         inner.documents = std::mem::take(&mut self.documents);
         let read = inner.nested(read);
         self.documents = inner.documents;
         self.commands = inner.commands;
         self.second_readings = inner.second_readings;
-        if let Some(objection) = inner.objection {
-            self.object_to(objection);
-        }
+        self.made = inner.made;
+        self.strict = self.strict.take().or(inner.strict);
+        self.objection = self.objection.take().or(inner.objection);
         read
     }
 
@@ -169,8 +191,12 @@ impl<'a> Parser<'a> {
 
     /// Quotes so many characters from here.
     pub(super) fn refuse<T>(&self, length: usize, why: &str) -> Result<T, Refusal> {
+        Err(self.refusal(length, why))
+    }
+
+    fn refusal(&self, length: usize, why: &str) -> Refusal {
         let piece: String = self.rest().chars().take(length).collect();
-        Err(Refusal::new(self.at, &piece, why))
+        Refusal::new(self.at, &piece, why)
     }
 
     /// Reads something that may hold itself again.
@@ -300,7 +326,11 @@ impl<'a> Parser<'a> {
 
     /// Reads `<<NAME`, in quotes or not; the reader stands before it. Returns its place among the documents.
     pub(super) fn announce(&mut self) -> Result<usize, Refusal> {
+        const PLAIN: &str = "a here-document must have a plain name in quotes";
         let at = self.at;
+        if !self.announced.is_empty() {
+            self.only_wide(3, PLAIN);
+        }
         self.at += 2;
         let tabs = self.eat("-");
         while matches!(self.peek(), Some(b' ' | b'\t')) {
@@ -318,6 +348,9 @@ impl<'a> Parser<'a> {
         self.at += usize::from(quote.is_some());
         let ends = self.rest().starts_with([' ', '\t', '\n', ';', '|', '&', '<', '>', ')']);
         let mut quoted = quote.is_some();
+        if tabs || !quoted {
+            self.only_wide_since(at, PLAIN);
+        }
         if name.is_empty() || !closed || !ends {
             self.back(place, Refusal::new(at, "<<", "a here-document must have a plain name"))?;
             let word = self.word()?;

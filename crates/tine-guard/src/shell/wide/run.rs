@@ -5,12 +5,10 @@ use super::expand::{MARK, NAMES};
 use super::readers;
 use super::value::Value;
 use super::{awk, output};
-use crate::shell::grammar::{Link, SimpleCommand};
 use crate::shell::refusal::Refusal;
 use crate::shell::table;
 use crate::shell::utility::ReadPath;
-use crate::shell::variable::Variable;
-use crate::shell::word::Word;
+use crate::shell::word::{Variable, Word};
 
 /// What stands in a path for a name that is not known.
 const SOME_NAME: &str = "some-name";
@@ -113,10 +111,7 @@ impl Evaluator<'_> {
 
     /// Judges a command by the tables of readers.
     fn judged(&mut self, name: &Word, arguments: &[Word]) -> Judged<()> {
-        let words = [std::slice::from_ref(name), arguments].concat();
-        let command =
-            SimpleCommand { link: Link::Sequence, negated: false, words, inputs: Vec::new() };
-        let paths = table::judge(&command)?;
+        let paths = table::judge(&[std::slice::from_ref(name), arguments].concat())?;
         self.note(paths);
         Ok(())
     }

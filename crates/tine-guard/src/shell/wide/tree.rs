@@ -1,31 +1,40 @@
 //! A shell text, as it was read and before anything in it is expanded.
 
-use crate::shell::grammar::Link;
-
 /// One command with what stands around it.
 #[derive(Clone, Debug)]
-pub(super) struct Command {
-    pub(super) node: Node,
-    pub(super) redirects: Vec<Redirect>,
+pub(in crate::shell) struct Command {
+    pub(in crate::shell) node: Node,
+    pub(in crate::shell) redirects: Vec<Redirect>,
     /// Byte offset in the text.
-    pub(super) at: usize,
+    pub(in crate::shell) at: usize,
+}
+
+/// How a pipeline follows the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::shell) enum Link {
+    /// The first one, or after `;`, `&` or a newline.
+    Sequence,
+    /// After `&&`.
+    And,
+    /// After `||`.
+    Or,
 }
 
 /// A pipeline, and how it follows the one before.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
-    pub(super) link: Link,
-    pub(super) pipeline: Vec<Command>,
+pub(in crate::shell) struct Item {
+    pub(in crate::shell) link: Link,
+    pub(in crate::shell) pipeline: Vec<Command>,
     /// Whether `&` stands behind it.
-    pub(super) background: bool,
+    pub(in crate::shell) background: bool,
 }
 
 /// Commands in order.
-pub(super) type List = Vec<Item>;
+pub(in crate::shell) type List = Vec<Item>;
 
 /// The kinds of commands.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(in crate::shell) enum Node {
     /// Assignments, then a name and arguments; one of the two may be missing.
     Simple { assignments: Vec<Assignment>, words: Vec<Template> },
     /// `{ … }` and `( … )`.
@@ -52,20 +61,20 @@ pub(super) enum Node {
 
 /// `NAME=…`, `NAME+=…`.
 #[derive(Clone, Debug)]
-pub(super) struct Assignment {
-    pub(super) name: String,
-    pub(super) append: bool,
+pub(in crate::shell) struct Assignment {
+    pub(in crate::shell) name: String,
+    pub(in crate::shell) append: bool,
     /// The value, or the elements of a list.
-    pub(super) values: Vec<Template>,
-    pub(super) list: bool,
+    pub(in crate::shell) values: Vec<Template>,
+    pub(in crate::shell) list: bool,
     /// Subscripts of elements that are set, which bash computes.
-    pub(super) subscripts: Vec<Arithmetic>,
-    pub(super) at: usize,
+    pub(in crate::shell) subscripts: Vec<Arithmetic>,
+    pub(in crate::shell) at: usize,
 }
 
 /// A redirect that is no matter of course.
 #[derive(Clone, Debug)]
-pub(super) enum Redirect {
+pub(in crate::shell) enum Redirect {
     /// `< FILE`.
     File(Template),
     /// `<<< WORD`.
@@ -80,7 +89,7 @@ pub(super) enum Redirect {
 
 /// One part of `[[ … ]]`.
 #[derive(Clone, Debug)]
-pub(super) enum Test {
+pub(in crate::shell) enum Test {
     /// A test of one word.
     Of(String, Template),
     /// Two words and what compares them.
@@ -91,15 +100,15 @@ pub(super) enum Test {
 
 /// A word before its expansions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Template {
-    pub(super) parts: Vec<Part>,
+pub(in crate::shell) struct Template {
+    pub(in crate::shell) parts: Vec<Part>,
     /// Byte offset in the text.
-    pub(super) at: usize,
+    pub(in crate::shell) at: usize,
 }
 
 /// A piece of a word.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(in crate::shell) enum Part {
     /// Characters that stay as they are.
     Text { text: String, quoted: bool },
     /// One wildcard character outside quotes.
@@ -122,7 +131,7 @@ pub(super) enum Part {
 
 /// What `${…}` does with the text of a variable.
 #[derive(Clone, Debug)]
-pub(super) enum Change {
+pub(in crate::shell) enum Change {
     /// Nothing.
     None,
     /// Counts it.
@@ -147,29 +156,29 @@ pub(super) enum Change {
 
 /// An arithmetic expression: what it uses and what it sets.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arithmetic {
+pub(in crate::shell) struct Arithmetic {
     /// Names whose values are computed with.
-    pub(super) names: Vec<String>,
+    pub(in crate::shell) names: Vec<String>,
     /// Whether it may set any of the names.
-    pub(super) sets: bool,
+    pub(in crate::shell) sets: bool,
     /// Expansions in it.
-    pub(super) parts: Vec<Part>,
+    pub(in crate::shell) parts: Vec<Part>,
     /// Whether nothing stands in it.
-    pub(super) empty: bool,
+    pub(in crate::shell) empty: bool,
     /// Whether it is a number and nothing else.
-    pub(super) constant: bool,
+    pub(in crate::shell) constant: bool,
     /// Byte offset in the text.
-    pub(super) at: usize,
+    pub(in crate::shell) at: usize,
 }
 
 impl Template {
     /// A text in quotes.
-    pub(super) fn text(at: usize, text: &str) -> Self {
+    pub(in crate::shell) fn text(at: usize, text: &str) -> Self {
         Self { parts: vec![Part::Text { text: text.to_owned(), quoted: true }], at }
     }
 
     /// The text, where all of it stands outside quotes and stays as it is.
-    pub(super) fn bare(&self) -> Option<&str> {
+    pub(in crate::shell) fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Text { text, quoted: false }] => Some(text),
             _ => None,
@@ -177,7 +186,7 @@ impl Template {
     }
 
     /// The text, where it stays as it is, in quotes or not.
-    pub(super) fn literal(&self) -> Option<String> {
+    pub(in crate::shell) fn literal(&self) -> Option<String> {
         let piece = |part: &Part| match part {
             Part::Text { text, .. } => Some(text.clone()),
             _ => None,

@@ -3,6 +3,7 @@
 use super::parser::Parser;
 use super::tree::{Change, Part, Template};
 use crate::shell::brace;
+use crate::shell::environment::may_be_shown;
 use crate::shell::refusal::Refusal;
 
 type Read<T> = Result<T, Refusal>;
@@ -10,11 +11,15 @@ type Read<T> = Result<T, Refusal>;
 /// Longest word with a brace, in bytes; each brace looks at the rest of it.
 const BRACE_BYTES_MAX: usize = 1024;
 
+/// Most words that the braces of a text may make for the strict verdict.
+const BRACE_WORDS_MAX: usize = 2048;
+
 /// Why braces are refused that bash might read otherwise.
 const BRACES: &str = "braces of this kind are not judged";
 
 /// Why other pieces are refused.
 const EXPANSION: &str = "an expansion of this kind is not judged";
+const BRACE: &str = "a brace outside quotes";
 const ESCAPE: &str = "an escape of this kind is not judged";
 const LINE_END: &str = "an escaped line end inside a word";
 
@@ -54,14 +59,19 @@ impl Parser<'_> {
             word.parts.retain(|part| !matches!(part, Part::Text { .. } | Part::Glob(_)));
             return Ok(vec![word]);
         }
-        if is_sequence(source) {
-            self.at += length;
-            return Ok(vec![Template { parts: vec![Part::Sequence], at }]);
-        }
         let Some(texts) = brace::expanded(source) else {
+            if is_sequence(source) {
+                self.only_wide(length, BRACES);
+                self.at += length;
+                return Ok(vec![Template { parts: vec![Part::Sequence], at }]);
+            }
             self.object_to(Refusal::new(at, source, BRACES));
             return Ok(vec![self.word()?]);
         };
+        self.made += texts.len();
+        if texts.iter().any(String::is_empty) || self.made > BRACE_WORDS_MAX {
+            self.only_wide(length, BRACES);
+        }
         self.at += length;
         let mut words = Vec::new();
         for text in &texts {
@@ -114,6 +124,11 @@ impl Parser<'_> {
                 b'$' => self.expansion(&mut word, false)?,
                 b'`' => self.backticks(&mut word, false)?,
                 b'{' if !braces && !is_braced => is_braced = self.brace(&mut word),
+                b'}' => {
+                    self.only_wide(1, BRACE);
+                    self.at += 1;
+                    word.push("}", false);
+                }
                 b'~' if self.at == start => self.tilde(&mut word),
                 b'~' if matches!(self.before(), Some(b':' | b'=')) => {
                     self.object(1, "a `~` here is not judged");
@@ -124,11 +139,19 @@ impl Parser<'_> {
                     word.parts.push(Part::Glob(char::from(byte)));
                     self.at += 1;
                 }
+                b'~' | b'!' => {
+                    self.sign_in_word(start);
+                    self.at += 1;
+                    word.push_char(char::from(byte), false);
+                }
                 _ => {
                     let Some(character) = self.next_char() else { break };
                     word.push_char(character, false);
                 }
             }
+        }
+        if let [bracket @ Part::Glob('[')] = word.parts.as_mut_slice() {
+            *bracket = Part::Text { text: "[".to_owned(), quoted: false };
         }
         if is_braced {
             // What the braces make of it is not known; what it runs is.
@@ -138,8 +161,25 @@ impl Parser<'_> {
         Ok(word)
     }
 
+    /// Notes a `~` or `!` in a word that begins at `start`, where another shell might take it for more than itself.
+    fn sign_in_word(&mut self, start: usize) {
+        let plain = match self.peek() {
+            Some(b'~') => self.before().is_some_and(|before| {
+                before.is_ascii_alphanumeric() || b"_.}^@~-".contains(&before)
+            }),
+            _ => {
+                let ends = [b' ', b'\t', b'\n', b';', b'|', b'&', b'='];
+                self.at == start && self.peek_at(1).is_none_or(|next| ends.contains(&next))
+            }
+        };
+        if !plain {
+            self.only_wide(2, "this sign inside a word is not judged");
+        }
+    }
+
     /// `<(…)` or `>(…)`.
     fn process(&mut self, word: &mut Template) -> Read<()> {
+        self.only_wide(2, "a redirect of this kind is not judged");
         if self.peek() == Some(b'>') {
             self.object(2, "a redirect of this kind is not judged");
         }
@@ -152,6 +192,12 @@ impl Parser<'_> {
     /// `{}`, `@{…}` and other braces that bash leaves as they are; true for those that it may not.
     fn brace(&mut self, word: &mut Template) -> bool {
         let rest = self.rest();
+        if let Some(length) = self.git_braces() {
+            word.push(&rest[..length], false);
+            self.at += length;
+            return false;
+        }
+        self.only_wide(1, BRACE);
         let ends = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b';');
         let bytes = &rest.as_bytes()[..rest.len().min(BRACE_BYTES_MAX + 1)];
         let length = bytes.iter().position(ends).unwrap_or(bytes.len());
@@ -165,6 +211,17 @@ impl Parser<'_> {
         self.at += 1;
         word.push("{", false);
         several
+    }
+
+    /// The bytes of the braces of git's `@{…}` here, which are certain.
+    fn git_braces(&self) -> Option<usize> {
+        let inner = &self.rest()[1..];
+        let length = inner.find(|c: char| !(c.is_ascii_alphanumeric() || "-.".contains(c)))?;
+        let certain = length > 0
+            && self.before() == Some(b'@')
+            && inner[length..].starts_with('}')
+            && !inner[..length].contains("..");
+        certain.then_some(length + 2)
     }
 
     fn tilde(&mut self, word: &mut Template) {
@@ -337,6 +394,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn backticks(&mut self, word: &mut Template, quoted: bool) -> Read<()> {
+        self.only_wide(1, "a command substitution");
         let inner = &self.rest()[1..];
         let Some(length) = end_of_backticks(inner) else {
             return self.refuse(1, "backticks that are not closed");
@@ -379,6 +437,7 @@ impl Parser<'_> {
 
     /// What begins with `$`.
     pub(super) fn expansion(&mut self, word: &mut Template, quoted: bool) -> Read<()> {
+        self.check_expansion(quoted);
         let part = match (self.peek_at(1), self.peek_at(2)) {
             (Some(b'('), Some(b'(')) => {
                 let place = self.place();
@@ -418,6 +477,27 @@ impl Parser<'_> {
         };
         word.parts.push(part);
         Ok(())
+    }
+
+    /// Notes an expansion that is more than a variable which holds no key. In quotes a `$` is itself before some signs.
+    fn check_expansion(&mut self, quoted: bool) {
+        let rest = &self.rest()[1..];
+        let inner = rest.strip_prefix('{').unwrap_or(rest);
+        let length = match inner.starts_with('?') {
+            true => 1,
+            false => inner
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(inner.len()),
+        };
+        let (name, closed) = (&inner[..length], inner[length..].starts_with('}'));
+        if name.is_empty() || rest.starts_with('{') && !closed {
+            let itself = ['"', ' ', '|', ')', '/', ',', '.', ':', ';', '%'];
+            if !(quoted && rest.starts_with(itself)) {
+                self.only_wide(2, "an expansion outside single quotes");
+            }
+        } else if name != "?" && !may_be_shown(name) {
+            self.only_wide(length + 1, "a variable that may hold anything");
+        }
     }
 
     /// A variable's name, or one of the signs that stand for one.
