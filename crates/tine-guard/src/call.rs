@@ -89,7 +89,7 @@ pub(crate) enum Subject {
     Read(Target),
     Write(Target),
     Search(Target),
-    Command(CommandText),
+    Command(Box<CommandText>),
     /// A script does nothing but make calls, and each of them is judged by itself.
     Script(String),
     /// Starts or steers workers; what those do is judged by itself.
@@ -177,7 +177,8 @@ impl Subject {
                     return Err(format!("the command is longer than {COMMAND_BYTES_MAX} bytes"));
                 }
                 let shell = ShellText::new(command);
-                Ok(Self::Command(CommandText { shell, directory: call.directory.to_owned() }))
+                let directory = call.directory.to_owned();
+                Ok(Self::Command(Box::new(CommandText { shell, directory })))
             }
             Kind::Script => Ok(Self::Script(required(&arguments, "code")?.to_owned())),
             Kind::Crew => Ok(Self::Crew(crew_text(&arguments))),

@@ -1,6 +1,7 @@
 //! The shell verdict: whether a command text only reads.
 //!
-//! One reader (`wide`) reads all of bash. `table` knows the commands that only read, and for each of them every option and
+//! One reader (`syntax`) reads all of bash, and `evaluate` says which commands may run, with what is known of their words.
+//! `table` knows the commands that only read, and for each of them every option and
 //! operand that it may have; `reach` says which files the accepted commands would read. Nothing here runs, opens or expands
 //! anything, so links, aliases, functions of the caller's environment and what stands behind a name in `PATH` are not known.
 //!
@@ -10,10 +11,10 @@
 //! (`trace_tests.rs`).
 
 mod archive;
-mod brace;
 mod builtin;
 mod characters;
 mod environment;
+mod evaluate;
 mod find;
 mod git;
 mod jq;
@@ -24,16 +25,16 @@ pub(crate) mod reading;
 mod refusal;
 mod sed;
 mod strict;
+mod syntax;
 mod table;
 mod utility;
 mod verdict;
-mod wide;
 mod width;
 mod word;
 
+pub(crate) use evaluate::{NAMES, UNKNOWN};
 pub(crate) use table::system::OF_THE_MACHINE;
 pub(crate) use utility::ReadPath;
 pub(crate) use verdict::ShellText;
 pub use verdict::{ShellVerdict, shell_verdict};
-pub(crate) use wide::{NAMES, UNKNOWN};
 pub use width::Width;

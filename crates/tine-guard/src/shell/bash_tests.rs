@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{SimpleCommand, commands, simple};
-use crate::shell::wide::parse;
-use crate::shell::wide::tree::{Item, Link, List};
+use crate::shell::syntax::parse;
+use crate::shell::syntax::tree::{Item, Link, List};
 use crate::shell::word::Word;
 
 /// Programs that are generated in a usual run, and where everything is tested.

@@ -7,8 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use super::characters::is_allowed;
+use super::evaluate::{self, NAMES, NUMBER, Reader, Reading, UNKNOWN};
 use super::launch::{Launched, base_name, launched, subcommands};
-use super::wide::{self, NAMES, NUMBER, Reader, Reading, UNKNOWN};
+use super::syntax::parse;
 use super::word::Word;
 use crate::real_path::real_path;
 
@@ -66,8 +67,8 @@ impl CommandReading {
     }
 
     fn within(text: &str, reader: Reader, depth: usize, budget: &mut usize) -> Self {
-        let parsed = wide::parse(text, reader != Reader::Shell);
-        Self::through(text, &wide::follow(&parsed, reader), (reader, depth), budget)
+        let parsed = parse(text, reader != Reader::Shell);
+        Self::through(text, &evaluate::follow(&parsed, reader), (reader, depth), budget)
     }
 
     fn through(
@@ -77,7 +78,7 @@ impl CommandReading {
         budget: &mut usize,
     ) -> Self {
         let indirect = "bash may run what the text of a variable holds";
-        let uncertain = reading.unread.as_ref().map(|refusal| wide::shown(&refusal.told(text)));
+        let uncertain = reading.unread.as_ref().map(|refusal| evaluate::shown(&refusal.told(text)));
         let mut all = Self {
             commands: Vec::new(),
             uncertain: uncertain.or_else(|| reading.is_indirect.then(|| indirect.to_owned())),

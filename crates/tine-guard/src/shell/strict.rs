@@ -5,9 +5,9 @@
 
 use super::git;
 use super::refusal::Refusal;
+use super::syntax::tree::{Change, Command, List, Node, Part, Redirect, Template};
 use super::table;
 use super::utility::ReadPath;
-use super::wide::tree::{Change, Command, List, Node, Part, Redirect, Template};
 use super::word::{Variable, Word};
 
 /// A simple command as bash would run it.

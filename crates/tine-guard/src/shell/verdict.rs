@@ -2,11 +2,12 @@
 
 use std::cell::OnceCell;
 
+use super::evaluate::{self, Reading, UNKNOWN};
 use super::reading::CommandReading;
 use super::refusal::Refusal;
 use super::strict::{self, SimpleCommand};
+use super::syntax::{Parsed, parse};
 use super::utility::ReadPath;
-use super::wide::{self, Parsed, Reading, UNKNOWN, parse};
 use super::width::Width;
 use super::word::Word;
 use crate::wildcard::COMMAND_BYTES_MAX;
@@ -24,7 +25,7 @@ pub struct ShellVerdict {
     /// The words of every command that may run, its name first; empty for a refused text. What is not known stands as
     /// [`UNKNOWN`](super::UNKNOWN).
     pub(crate) commands: Vec<Vec<String>>,
-    /// The first command of a text that the strict grammar accepts which may start programs that settings of a repository name.
+    /// The first command of a text that the strict verdict accepts which may start programs that settings of a repository name.
     pub(crate) may_start_programs: Option<String>,
 }
 
@@ -80,7 +81,7 @@ impl ShellText {
     }
 
     fn followed(&self) -> &Reading {
-        self.followed.get_or_init(|| wide::follow(self.parsed(), wide::Reader::Call))
+        self.followed.get_or_init(|| evaluate::follow(self.parsed(), evaluate::Reader::Call))
     }
 
     /// The commands that it runs.
@@ -121,7 +122,7 @@ impl ShellText {
     fn wide(&self) -> ShellVerdict {
         let followed = self.followed();
         if let Some(refusal) = followed.refusal() {
-            return ShellVerdict::refused(wide::shown(&refusal.told(&self.text)));
+            return ShellVerdict::refused(evaluate::shown(&refusal.told(&self.text)));
         }
         let names = followed.seen.iter().filter_map(|words| words.first()).map(String::as_str);
         ShellVerdict {

@@ -64,7 +64,7 @@ pub(super) fn judge(name: &Word, arguments: &[Word]) -> Result<Vec<ReadPath>, Re
     }
     let mut paths = Vec::new();
     for word in rest {
-        let named = super::word::name_length(&word.text);
+        let named = crate::shell::syntax::name_length(&word.text);
         let steers =
             named > 0 && word.text[named..].starts_with('=') && !is_own_name(&word.text[..named]);
         if word.text.contains("/inet") || steers || word.may_be_option() && word.text.contains('=')
@@ -81,7 +81,7 @@ pub(super) fn judge(name: &Word, arguments: &[Word]) -> Result<Vec<ReadPath>, Re
 
 /// Whether a program may be given the variable: not one that decides which files are read.
 fn is_own_name(name: &str) -> bool {
-    super::word::name_length(name) == name.len()
+    crate::shell::syntax::name_length(name) == name.len()
         && !name.is_empty()
         && !matches!(name, "ARGV" | "ARGC" | "ENVIRON" | "PROCINFO")
 }
@@ -243,7 +243,7 @@ impl Reading {
 
     fn name(&mut self, text: &str) -> Result<(), Stop> {
         let rest = &text[self.at..];
-        let length = super::word::name_length(rest);
+        let length = crate::shell::syntax::name_length(rest);
         let name = &rest[..length];
         self.at += length;
         self.before = if KEYWORDS.contains(&name) { Before::Operator } else { Before::Operand };
@@ -262,7 +262,7 @@ impl Reading {
     /// `getline`, perhaps from a file: its name must be plain.
     fn getline(&mut self, text: &str) -> Result<(), Stop> {
         let rest = text[self.at..].trim_start_matches([' ', '\t']);
-        let name = super::word::name_length(rest);
+        let name = crate::shell::syntax::name_length(rest);
         let rest = rest[name..].trim_start_matches([' ', '\t']);
         let Some(file) = rest.strip_prefix('<') else {
             return match rest.starts_with(['[', '$']) {

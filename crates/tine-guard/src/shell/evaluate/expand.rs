@@ -3,11 +3,11 @@
 //! What is not known stands in a word as a mark. Where it cannot be an option, the word counts as one whose text is known;
 //! where it may be anything, as one that holds a variable.
 
-use super::evaluate::{Evaluator, Judged};
 use super::names::{from_outside, may_be_set};
-use super::tree::{Arithmetic, Change, Part, Template};
 use super::value::{Text, Value};
+use super::walk::{Evaluator, Judged};
 use crate::shell::refusal::Refusal;
+use crate::shell::syntax::tree::{Arithmetic, Change, Part, Template};
 use crate::shell::word::{Variable, Word};
 
 /// Stands in a word for what is not known. No accepted text holds it.

@@ -1,36 +1,34 @@
-//! The wide shell verdict, for commands that run behind a read-only wall.
+//! Going through a text that was read: every command that may run, with what is known of its words; and the wide verdict, for
+//! commands that run behind a read-only wall.
 //!
-//! It knows what people type: loops, conditions, substitutions, variables, `xargs`, `find -exec`, `awk`. It is still deny by
+//! The verdict knows what people type: loops, conditions, substitutions, variables, `xargs`, `find -exec`, `awk`. It is still deny by
 //! default: every program that may run must be a known reader, in every form that the text's variables may give its words.
 //! What a reader finds (names, lines of files) is not known, and may become an operand, but no option that writes and no
 //! part of a script. The wall is what makes it safe; this says what a command is for.
 //!
-//! `parser` and its parts read the text into a `tree`; `evaluate` goes through it with what is known of the `value` of each
-//! variable; `run` judges each command by the tables of the strict verdict and a few of its own.
+//! `walk` goes through the tree with what is known of the `value` of each variable; `run` judges each command by the tables of
+//! the strict verdict and a few of its own.
 
-mod arithmetic;
 mod awk;
-mod command;
-mod evaluate;
+mod effects;
+mod endless;
 mod expand;
 mod names;
 mod output;
-mod parser;
 mod readers;
 mod run;
 mod state;
-pub(super) mod tree;
 mod value;
-mod word;
+mod walk;
 
-pub(super) use self::command::{Parsed, parse};
-use self::evaluate::Evaluator;
-pub(super) use self::evaluate::Ran;
 pub(super) use self::expand::NUMBER;
 pub(crate) use self::expand::{MARK as UNKNOWN, NAMES};
 pub(super) use self::names::is_run;
 use self::value::Value;
+use self::walk::Evaluator;
+pub(super) use self::walk::Ran;
 use super::refusal::Refusal;
+use super::syntax::Parsed;
 use super::utility::ReadPath;
 use super::word::Word;
 

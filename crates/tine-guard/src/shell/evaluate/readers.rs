@@ -1,7 +1,7 @@
 //! Readers that only the wide verdict knows: tools that say their version or list what a project has. What they do beside that
 //! (a lock file, a look into the network) is stopped by the wall, and is not why they are called.
 
-use super::evaluate::Judged;
+use super::walk::Judged;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::ReadPath;
 use crate::shell::word::Word;

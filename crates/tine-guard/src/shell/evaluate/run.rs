@@ -1,9 +1,9 @@
 //! One command in one form: who judges it, and what the commands are that it runs itself.
 
-use super::evaluate::{Evaluator, Judged};
 use super::expand::{MARK, NAMES};
 use super::readers;
 use super::value::Value;
+use super::walk::{Evaluator, Judged};
 use super::{awk, output};
 use crate::shell::refusal::Refusal;
 use crate::shell::table;

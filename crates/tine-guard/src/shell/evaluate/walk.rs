@@ -7,38 +7,20 @@
 
 use std::collections::BTreeSet;
 
-use super::expand::{MARK, NAMES, behind};
-use super::names::{is_harmless, is_run, may_be_set};
-use super::tree::{Assignment, Command, Item, Link, List, Node, Redirect, Template, Test};
+use super::endless::{always, leaves};
+use super::expand::behind;
+use super::names::{is_harmless, may_be_set};
+
 use super::value::{Text, Value, Variables};
 use crate::shell::refusal::Refusal;
+use crate::shell::syntax::tree::{
+    Assignment, Command, Item, Link, List, Node, Part, Redirect, Template, Test,
+};
 use crate::shell::utility::ReadPath;
 use crate::shell::word::Word;
 
 /// The result of judging a piece.
 pub(super) type Judged<T> = Result<T, Refusal>;
-
-/// Commands of the shell that may set the variables that they name.
-const SETTERS: [&str; 15] = [
-    "declare",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "printf",
-    "read",
-    "readarray",
-    "readonly",
-    "set",
-    "shift",
-    "typeset",
-    "unset",
-    "wait",
-];
-
-/// Commands of the shell that may set any variable.
-const SET_ANY: [&str; 4] = [".", "eval", "source", "trap"];
 
 /// A simple command that may run, in one of the forms that its variables may give it.
 #[derive(Clone, Debug)]
@@ -85,8 +67,8 @@ pub(super) struct Evaluator<'a> {
     /// Whether variables that the text does not set may come from a text around it.
     pub(super) is_within: bool,
     /// Variables that functions set, whenever those run; `None` where any may be set.
-    loose: Option<BTreeSet<String>>,
-    functions: usize,
+    pub(super) loose: Option<BTreeSet<String>>,
+    pub(super) functions: usize,
     /// What held where a loop was left, for each loop around.
     loops: Vec<Vec<Variables>>,
     steps: usize,
@@ -135,97 +117,6 @@ impl<'a> Evaluator<'a> {
     /// Whether nothing is known of the variable, whatever was assigned to it.
     pub(super) fn is_loose(&self, name: &str) -> bool {
         self.loose.as_ref().is_none_or(|names| names.contains(name))
-    }
-
-    /// Notes what an assignment may do later.
-    pub(super) fn note_assignment(&mut self, name: &str) {
-        if self.functions > 0
-            && let Some(names) = &mut self.loose
-        {
-            names.insert(name.to_owned());
-        }
-    }
-
-    /// Notes a text in a variable that the shell or a program may run.
-    pub(super) fn note_held(&mut self, name: &str, value: &Value) {
-        if is_run(name) {
-            self.held.push(value.only().map(str::to_owned));
-        }
-    }
-
-    /// Notes where bash may run what a word holds: it computes subscripts, the values of variables that are numbers, and names.
-    fn note_computed(&mut self, words: &[Word]) {
-        let Some((name, arguments)) = words.split_first() else { return };
-        let unknown = |word: &Word| {
-            !word.is_known() || word.glob.is_some() || word.text.contains([MARK, NAMES])
-        };
-        let names = |word: &Word| word.text.split('=').next().unwrap_or_default().contains('[');
-        let is_value = |at: usize, options: &[&str]| {
-            at.checked_sub(1).is_some_and(|at| options.contains(&arguments[at].text.as_str()))
-        };
-        let all = || arguments.iter().enumerate();
-        self.is_indirect |= match name.text.as_str() {
-            "declare" | "typeset" | "local" | "export" | "readonly" => {
-                arguments.iter().any(|word| {
-                    let letters = word.text.strip_prefix(['-', '+']).unwrap_or_default();
-                    letters.contains(['i', 'n']) && name.text != "export" || names(word) || {
-                        unknown(word) && !word.text.contains('=')
-                    }
-                })
-            }
-            "let" => arguments.iter().any(|word| {
-                let mut parts = word.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-                let held = |part: &str| {
-                    self.is_loose(part)
-                        || self.variables.get(part).is_some_and(|value| !value.is_number())
-                };
-                unknown(word) || word.text.contains('[') || parts.any(held)
-            }),
-            "printf" => {
-                all().any(|(at, word)| is_value(at, &["-v"]) && (unknown(word) || names(word)))
-            }
-            "wait" => {
-                all().any(|(at, word)| is_value(at, &["-p"]) && (unknown(word) || names(word)))
-            }
-            "test" | "[" => all()
-                .any(|(at, word)| is_value(at, &["-v", "-R"]) && (unknown(word) || names(word))),
-            "read" | "mapfile" | "readarray" | "unset" | "getopts" => all().any(|(at, word)| {
-                let valued = ["-p", "-rp", "-d", "-n", "-N", "-t", "-u", "-i", "-s", "-c", "-C"];
-                !is_value(at, &valued) && (unknown(word) || names(word))
-            }),
-            _ => false,
-        };
-    }
-
-    /// What a command of the shell may set behind the words that are known.
-    fn loosen(&mut self, words: &[Word]) {
-        let Some((name, arguments)) = words.split_first() else { return };
-        let text = name.text.as_str();
-        if !name.is_known() || text.contains([MARK, NAMES]) || SET_ANY.contains(&text) {
-            self.loose = None;
-            return;
-        }
-        let mut plain = arguments.iter().map(|word| word.text.as_str());
-        if text == "set" && plain.any(|word| !word.starts_with(['-', '+']) || word == "--") {
-            self.arguments_are_unknown();
-        }
-        // What `command` and `builtin` run may be these as well.
-        if !SETTERS.contains(&text) && !matches!(text, "command" | "builtin") {
-            return;
-        }
-        for word in arguments {
-            let unknown = !word.is_known() || word.text.contains([MARK, NAMES]);
-            match (unknown, super::word::name_length(&word.text)) {
-                (true, 0) => self.loose = None,
-                (_, 0) => {}
-                (_, length) => {
-                    let names = self.loose.as_mut();
-                    if let Some(names) = names {
-                        names.insert(word.text[..length].to_owned());
-                    }
-                }
-            }
-        }
     }
 
     /// Judges the commands; what they print, if anything.
@@ -380,7 +271,7 @@ impl<'a> Evaluator<'a> {
                 Ok(Value::Any)
             }
             Redirect::File(template) => {
-                if let [super::tree::Part::Process(list)] = template.parts.as_slice() {
+                if let [Part::Process(list)] = template.parts.as_slice() {
                     return self.substitute(list);
                 }
                 for form in self.forms(std::slice::from_ref(template))? {
@@ -673,62 +564,4 @@ pub(super) fn of_word(word: &Word) -> Value {
     } else {
         Value::Texts([Text { text: word.text.clone(), home: word.tilde }].into())
     }
-}
-
-/// Names of commands that hardly ever fail.
-const SUCCEED: [&str; 6] = [":", "date", "echo", "printf", "sleep", "true"];
-
-/// The name of the only command of a list.
-fn only_name(list: &List) -> Option<&str> {
-    match list.as_slice() {
-        [Item { pipeline, .. }] => match pipeline.as_slice() {
-            [Command { node: Node::Simple { words, .. }, .. }] => words.first()?.bare(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether a loop with this condition ends only where it is left.
-fn always(condition: &List, until: bool) -> bool {
-    let Some(last) = condition.last() else { return true };
-    let last: List = vec![last.clone()];
-    match only_name(&last) {
-        Some(name) if until => name == "false",
-        Some("[" | "test") => last.iter().flat_map(|item| &item.pipeline).all(|command| {
-            matches!(&command.node, Node::Simple { words, .. }
-                if words.iter().all(|word| word.literal().is_some()))
-        }),
-        Some(name) => SUCCEED.contains(&name),
-        None => matches!(
-            last.first().map(|item| item.pipeline.as_slice()),
-            Some([Command { node: Node::Compute(arithmetic), .. }]) if arithmetic.constant
-        ),
-    }
-}
-
-/// Whether the commands of a loop may leave it.
-fn leaves(list: &List) -> bool {
-    leaves_by(list, &["break", "exit", "return"])
-}
-
-fn leaves_by(list: &List, names: &[&str]) -> bool {
-    list.iter().flat_map(|item| &item.pipeline).any(|command| match &command.node {
-        Node::Simple { words, .. } => {
-            words.first().and_then(Template::bare).is_some_and(|name| names.contains(&name))
-        }
-        Node::Group { list, .. } => leaves_by(list, names),
-        // There `break` leaves the inner loop.
-        Node::For { body, .. } | Node::Count { body, .. } | Node::Loop { body, .. } => {
-            leaves_by(body, &["exit", "return"])
-        }
-        Node::If { arms, otherwise } => {
-            let arm = |(condition, body): &(List, List)| {
-                leaves_by(condition, names) || leaves_by(body, names)
-            };
-            arms.iter().any(arm) || otherwise.as_ref().is_some_and(|list| leaves_by(list, names))
-        }
-        Node::Case { arms, .. } => arms.iter().any(|(_, list)| leaves_by(list, names)),
-        Node::Condition(_) | Node::Compute(_) | Node::Function(_) | Node::Coprocess(_) => false,
-    })
 }

@@ -1,7 +1,4 @@
-//! The reader of shell text: its place in the text, blanks, line ends, here-documents.
-//!
-//! It reads what bash reads. What no verdict accepts is read all the same, so that rules see every command, and the first such
-//! piece is kept as the objection. Only text of which bash's own reading is not certain is refused.
+//! The reader's place in the text, what it noted, blanks, line ends, here-documents.
 
 use super::tree::Template;
 use crate::shell::refusal::Refusal;

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::expand::{MARK, NAMES, NUMBER};
-use super::{Reader, follow, parse};
+use super::{Reader, follow};
+use crate::shell::syntax::parse;
 
 /// Programs that are generated in a usual run, and where everything is tested.
 const PROGRAMS: (u32, u32) = (3_000, 60_000);

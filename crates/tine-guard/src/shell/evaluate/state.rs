@@ -1,9 +1,9 @@
 //! Commands that change the shell's own state: what they may change.
 
-use super::evaluate::{Evaluator, Judged};
 use super::expand::MARK;
 use super::names::is_harmless;
 use super::value::Value;
+use super::walk::{Evaluator, Judged};
 use crate::shell::refusal::Refusal;
 use crate::shell::word::Word;
 
@@ -14,7 +14,7 @@ fn refuse<T>(word: &Word, why: &str) -> Judged<T> {
 /// A variable's name, written plainly. Bash would run code in a subscript behind it.
 fn plain_name(word: &Word) -> Judged<&str> {
     let name = word.text.as_str();
-    let plain = super::word::name_length(name) == name.len() && !name.is_empty();
+    let plain = crate::shell::syntax::name_length(name) == name.len() && !name.is_empty();
     if plain && word.is_known() && word.glob.is_none() {
         Ok(name)
     } else {
