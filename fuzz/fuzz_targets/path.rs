@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 use tine_guard::filter::{AutoMemFilter, ReadOnlyFilter, ToolFilter, WorkerFilter};
-use tine_guard::{PathPlace, is_secret, place_of, real_call, real_path};
+use tine_guard::{Call, PathPlace, is_secret, place_of, real_call, real_path};
 use tine_model::RawJson;
 
 const TOOLS: [&str; 8] =
@@ -73,7 +73,7 @@ fuzz_target!(|text: &str| {
     if let Ok(input) = RawJson::parse(input) {
         let filters: [&dyn ToolFilter; 3] = [&tree.memory, &tree.worker, &ReadOnlyFilter::new()];
         for tool in TOOLS.into_iter().chain([written]) {
-            let _ = real_call((tool, &input), &memory, &memory);
+            let _ = real_call(&Call::new(tool, &input, &memory), &memory);
             for filter in filters {
                 assert_eq!(filter.allows(tool, &input), filter.check(tool, &input).is_ok());
             }

@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tine_guard::{Width, command_reads, shell_verdict, warning};
+use tine_guard::{ShellText, Width, command_reads, shell_verdict, warning};
 
 fuzz_target!(|text: &str| {
-    assert_eq!(warning(text), warning(text));
+    assert_eq!(warning(&ShellText::new(text)), warning(&ShellText::new(text)));
     check(text, Width::Strict);
     check(text, Width::Wide);
     assert!(
@@ -20,7 +20,12 @@ fn check(text: &str, width: Width) {
     let verdict = shell_verdict(text, width);
     assert!(!verdict.reason.is_empty() && !verdict.reason.chars().any(char::is_control));
     assert_eq!(verdict, shell_verdict(text, width));
-    let reads = command_reads(Path::new("/somewhere"), text, width, Some(Path::new("/home/user")));
+    let reads = command_reads(
+        Path::new("/somewhere"),
+        &ShellText::new(text),
+        width,
+        Some(Path::new("/home/user")),
+    );
     assert_eq!(reads.is_some(), verdict.read_only);
     assert!(reads.is_none_or(|reads| reads.paths.iter().all(|read| read.path.is_absolute())));
     // An escaped line end would join the two lines.

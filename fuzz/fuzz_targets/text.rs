@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
     let rules = Rules::parse(&[rule], &[], &[]).unwrap_or_default();
     if let Ok(input) = RawJson::parse(input) {
         for tool in ["Bash", "FileEdit", "FileRead", "Glob", "Grep", "Other"] {
-            let call = Call { tool, input: &input, directory: Path::new("/somewhere") };
+            let call = Call::new(tool, &input, Path::new("/somewhere"));
             let _ = describe(&call);
             for mode in PermissionMode::ALL {
                 let _ = judge(&call, mode, Width::Wide, &rules);

@@ -106,13 +106,12 @@ impl CaseTools {
         context: &CallContext,
     ) -> Result<Place, String> {
         let denied = |why: &dyn std::fmt::Display| format!("Denied: {why}.");
-        let what = (call.name.as_str(), input);
         let (directory, real_directory) = (self.place.directory(), self.place.real_directory());
-        let real = real_call(what, directory, real_directory).map_err(|error| denied(&error))?;
-        let written = Call { tool: &call.name, input, directory };
+        let written = Call::new(&call.name, input, directory);
+        let real = real_call(&written, real_directory).map_err(|error| denied(&error))?;
         let followed = real.as_ref().and_then(|real| {
             let input = real.input.as_ref()?;
-            Some(Call { tool: &call.name, input, directory: &real.directory })
+            Some(Call::new(&call.name, input, &real.directory))
         });
         for call in [Some(written), followed].into_iter().flatten() {
             match judge(&call, PermissionMode::AcceptEdits, Width::Strict, &self.rules) {

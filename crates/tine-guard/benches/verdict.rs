@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use tine_guard::{Width, shell_verdict, warning};
+use tine_guard::{ShellText, Width, shell_verdict, warning};
 
 /// Rounds of one command.
 const ROUNDS: usize = 5_000;
@@ -36,7 +36,7 @@ fn main() {
     for command in TYPICAL {
         let verdict = median(ROUNDS, || shell_verdict(black_box(command), Width::Strict));
         let wide = median(ROUNDS, || shell_verdict(black_box(command), Width::Wide));
-        let warned = median(ROUNDS, || warning(black_box(command)));
+        let warned = median(ROUNDS, || warning(&ShellText::new(black_box(command))));
         println!("  {verdict:>9.1?} {wide:>9.1?} {warned:>9.1?}  {}", command.replace('\n', "⏎"));
     }
     println!("long texts: strict verdict, wide verdict, warning");
@@ -52,7 +52,7 @@ fn main() {
             let text = piece.repeat(bytes / piece.len());
             let verdict = median(LONG_ROUNDS, || shell_verdict(black_box(&text), Width::Strict));
             let wide = median(LONG_ROUNDS, || shell_verdict(black_box(&text), Width::Wide));
-            let warned = median(LONG_ROUNDS, || warning(black_box(&text)));
+            let warned = median(LONG_ROUNDS, || warning(&ShellText::new(black_box(&text))));
             println!("  {verdict:>9.1?} {wide:>9.1?} {warned:>9.1?}  {bytes} bytes of {name}");
         }
     }

@@ -4,6 +4,7 @@
 //! about. Any other tool is only a name here: its arguments are never interpreted.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tine_model::RawJson;
 
@@ -16,8 +17,9 @@ use crate::unseen::is_unseen;
 use crate::verdict::Reason;
 use crate::wildcard::COMMAND_BYTES_MAX;
 
-/// A tool call as the model wrote it, and the directory of the agent that would run it.
-#[derive(Clone, Copy, Debug)]
+/// A tool call as the model wrote it, and the directory of the agent that would run it. What it is about is read from its
+/// arguments once, whoever asks.
+#[derive(Debug)]
 pub struct Call<'a> {
     /// The canonical name of the tool.
     pub tool: &'a str,
@@ -25,6 +27,33 @@ pub struct Call<'a> {
     pub input: &'a RawJson,
     /// The agent's working directory; must be absolute for anything to count as inside it.
     pub directory: &'a Path,
+    arguments: OnceLock<Result<Arguments, String>>,
+    subject: OnceLock<Result<Subject, Reason>>,
+}
+
+impl<'a> Call<'a> {
+    /// A call of the tool with this canonical name. The directory must be absolute for anything to count as inside it.
+    pub fn new(tool: &'a str, input: &'a RawJson, directory: &'a Path) -> Self {
+        let (arguments, subject) = (OnceLock::new(), OnceLock::new());
+        Self { tool, input, directory, arguments, subject }
+    }
+
+    /// The text that the call would give to a shell; `None` where it gives none, or its arguments cannot be judged.
+    pub fn shell_text(&self) -> Option<&ShellText> {
+        match self.subject() {
+            Ok(Subject::Command(command)) => Some(&command.shell),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn arguments(&self) -> Result<&Arguments, &String> {
+        self.arguments.get_or_init(|| Arguments::parse(self.input)).as_ref()
+    }
+
+    /// What the call is about; the error says why it cannot be judged.
+    pub(crate) fn subject(&self) -> Result<&Subject, &Reason> {
+        self.subject.get_or_init(|| Subject::of(self).map_err(Reason::new)).as_ref()
+    }
 }
 
 /// What the argument of a tool is about, by the tool's canonical name.
@@ -148,17 +177,12 @@ impl Target {
 }
 
 impl Subject {
-    /// Reads the call; the error says why it cannot be judged.
-    pub(crate) fn of(call: &Call<'_>) -> Result<Self, Reason> {
-        Self::read(call).map_err(Reason::new)
-    }
-
-    fn read(call: &Call<'_>) -> Result<Self, String> {
-        let arguments = Arguments::parse(call.input)?;
+    fn of(call: &Call<'_>) -> Result<Self, String> {
+        let arguments = call.arguments().map_err(String::clone)?;
         let kind = Kind::of(call.tool);
         match kind {
             Kind::Unknown => return Ok(Self::Unknown),
-            Kind::Crew => return Ok(Self::Crew(crew_text(&arguments))),
+            Kind::Crew => return Ok(Self::Crew(crew_text(arguments))),
             Kind::Read | Kind::Write | Kind::Search | Kind::Command | Kind::Script => {}
         }
         if let Some(field) = arguments.first_nested() {
@@ -168,11 +192,11 @@ impl Subject {
             ));
         }
         match kind {
-            Kind::Read => Ok(Self::Read(file_target(call, &arguments)?)),
-            Kind::Write => Ok(Self::Write(file_target(call, &arguments)?)),
-            Kind::Search => Ok(Self::Search(search_target(call, &arguments)?)),
+            Kind::Read => Ok(Self::Read(file_target(call, arguments)?)),
+            Kind::Write => Ok(Self::Write(file_target(call, arguments)?)),
+            Kind::Search => Ok(Self::Search(search_target(call, arguments)?)),
             Kind::Command => {
-                let command = required(&arguments, "command")?;
+                let command = required(arguments, "command")?;
                 if command.len() > COMMAND_BYTES_MAX {
                     return Err(format!("the command is longer than {COMMAND_BYTES_MAX} bytes"));
                 }
@@ -180,8 +204,8 @@ impl Subject {
                 let directory = call.directory.to_owned();
                 Ok(Self::Command(Box::new(CommandText { shell, directory })))
             }
-            Kind::Script => Ok(Self::Script(required(&arguments, "code")?.to_owned())),
-            Kind::Crew => Ok(Self::Crew(crew_text(&arguments))),
+            Kind::Script => Ok(Self::Script(required(arguments, "code")?.to_owned())),
+            Kind::Crew => Ok(Self::Crew(crew_text(arguments))),
             Kind::Unknown => Ok(Self::Unknown),
         }
     }
@@ -238,8 +262,8 @@ pub(crate) fn literal_folders(pattern: &str) -> String {
 
 /// The absolute path that a call would write; `None` for calls that write no file by its path.
 pub fn written_path(call: &Call<'_>) -> Option<PathBuf> {
-    match Subject::of(call) {
-        Ok(Subject::Write(target)) => Some(target.absolute),
+    match call.subject() {
+        Ok(Subject::Write(target)) => Some(target.absolute.clone()),
         Ok(
             Subject::Read(_)
             | Subject::Search(_)
@@ -254,8 +278,8 @@ pub fn written_path(call: &Call<'_>) -> Option<PathBuf> {
 
 /// The absolute path of which a call of a tool would show content; `None` for calls that show none by a path.
 pub fn read_path(call: &Call<'_>) -> Option<PathBuf> {
-    match Subject::of(call) {
-        Ok(Subject::Read(target) | Subject::Search(target)) => Some(target.absolute),
+    match call.subject() {
+        Ok(Subject::Read(target) | Subject::Search(target)) => Some(target.absolute.clone()),
         Ok(
             Subject::Write(_)
             | Subject::Command(_)
@@ -278,13 +302,14 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 /// One line for a prompt, such as `Bash: cargo test` or `FileEdit: src/a.rs`. Characters that would
 /// break the line, move the cursor or turn the reading direction are written as escapes.
 pub fn describe(call: &Call<'_>) -> String {
-    let argument = match Subject::of(call) {
+    let argument = match call.subject() {
         Err(reason) => format!("({reason})"),
         Ok(Subject::Command(command)) => shown(command.text()),
-        Ok(Subject::Script(text) | Subject::Crew(text)) => shown(&text),
+        Ok(Subject::Script(text) | Subject::Crew(text)) => shown(text),
         Ok(Subject::Read(target) | Subject::Write(target)) => target.shown(),
         Ok(Subject::Search(target)) => {
-            let pattern = Arguments::parse(call.input)
+            let pattern = call
+                .arguments()
                 .ok()
                 .and_then(|arguments| Some(shown(arguments.text("pattern").ok()??)))
                 .unwrap_or_default();
@@ -323,7 +348,7 @@ mod tests {
 
     fn described(tool: &str, input: &str) -> String {
         let input = RawJson::parse(input).unwrap();
-        describe(&Call { tool, input: &input, directory: Path::new("/srv/app") })
+        describe(&Call::new(tool, &input, Path::new("/srv/app")))
     }
 
     #[test]

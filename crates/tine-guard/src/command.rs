@@ -15,7 +15,7 @@ use crate::rule::Rule;
 use crate::shell::launch::base_name;
 use crate::shell::reach::{Reached, reach};
 use crate::shell::reading::{Command, CommandReading, is_mark};
-use crate::shell::{ShellText, Width, shell_verdict};
+use crate::shell::{ShellText, Width};
 
 /// Stands for an unknown name in a folder.
 const SOME_NAME: &str = "_";
@@ -70,13 +70,13 @@ impl Judged {
         let verdict = command.verdict(width);
         if !verdict.read_only {
             return Self {
-                not_read_only: Some(verdict.reason),
+                not_read_only: Some(verdict.reason.clone()),
                 objection: None,
                 reads: Vec::new(),
             };
         }
         let (reached, objection) = reach(directory, &verdict.paths);
-        let starts = verdict.may_start_programs.filter(|_| width == Width::Strict);
+        let starts = verdict.may_start_programs.as_ref().filter(|_| width == Width::Strict);
         let starts = starts.map(|command| {
             format!(
                 "no read-only wall stands here, and `{command}` may start programs that the repository's settings name"
@@ -207,11 +207,11 @@ pub struct CommandRead {
 /// judge what they lead to. `~` is `home`. Returns `None` for a command that is not read-only.
 pub fn command_reads(
     directory: &Path,
-    command: &str,
+    command: &ShellText,
     width: Width,
     home: Option<&Path>,
 ) -> Option<CommandReads> {
-    let verdict = shell_verdict(command, width);
+    let verdict = command.verdict(width);
     if !verdict.read_only {
         return None;
     }
@@ -259,7 +259,8 @@ mod tests {
     fn a_command_names_its_reads_in_the_home_too() {
         let check = |command: &str| {
             let (directory, home) = (Path::new("/srv/app"), Path::new("/home/user"));
-            let reads = command_reads(directory, command, Width::Wide, Some(home)).unwrap();
+            let text = ShellText::new(command);
+            let reads = command_reads(directory, &text, Width::Wide, Some(home)).unwrap();
             let shown = |read: &CommandRead| {
                 let what = if read.contents { "" } else { " (name)" };
                 format!("{}{what}", read.path.display())
@@ -270,6 +271,7 @@ mod tests {
         };
         insta::assert_snapshot!(check("cat a ~/b/../c ; ls /etc"), @"/srv/app/a /etc (name) /home/user/c");
         insta::assert_snapshot!(check("cat \"$HOME/x\" ~/d/*.rs"), @"/home/user/x /home/user/d");
-        assert_eq!(command_reads(Path::new("/srv"), "rm x", Width::Wide, None), None);
+        let text = ShellText::new("rm x");
+        assert_eq!(command_reads(Path::new("/srv"), &text, Width::Wide, None), None);
     }
 }

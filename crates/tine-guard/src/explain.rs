@@ -53,7 +53,7 @@ pub fn explain(
     width: Width,
     rules: &Rules,
 ) -> Option<Explanation> {
-    let Ok(Subject::Command(text)) = Subject::of(call) else { return None };
+    let Ok(Subject::Command(text)) = call.subject() else { return None };
     let mut commands = Vec::new();
     let mut add = |command: &Command, depth: usize| {
         let of_list = |list: &'static str, all: &[Rule]| -> Vec<MetRule> {

@@ -15,8 +15,8 @@ const GLOB_CHARACTERS: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', '!'];
 /// The narrowest rule that covers `call`; `None` where every rule that does would cover what nobody was shown. A path is
 /// written from the root, so that the rule means the same in every directory.
 pub fn rule_for(call: &Call<'_>) -> Option<Rule> {
-    let subject = Subject::of(call).ok()?;
-    let pattern = match &subject {
+    let subject = call.subject().ok()?;
+    let pattern = match subject {
         Subject::Command(command) if command.text().contains('*') => return None,
         Subject::Command(command) => command.text().to_owned(),
         Subject::Read(target) | Subject::Write(target) | Subject::Search(target) => {
@@ -29,7 +29,7 @@ pub fn rule_for(call: &Call<'_>) -> Option<Rule> {
         return None;
     }
     let rule: Rule = format!("{}({pattern})", call.tool).parse().ok()?;
-    rule.allows(call.tool, &subject).then_some(rule)
+    rule.allows(call.tool, subject).then_some(rule)
 }
 
 /// The path as a pattern that matches it alone, if it can be one.
@@ -41,12 +41,12 @@ pub(crate) fn plain_path(path: &Path) -> Option<String> {
 impl Rule {
     /// Whether this rule, as one that allows, covers the whole call.
     pub fn permits(&self, call: &Call<'_>) -> bool {
-        Subject::of(call).is_ok_and(|subject| self.allows(call.tool, &subject))
+        call.subject().is_ok_and(|subject| self.allows(call.tool, subject))
     }
 
     /// Whether this rule, as one that denies, covers any part of the call.
     pub fn forbids(&self, call: &Call<'_>) -> bool {
-        Subject::of(call).map_or(true, |subject| self.meets(call.tool, &subject) == Meets::Yes)
+        call.subject().map_or(true, |subject| self.meets(call.tool, subject) == Meets::Yes)
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
 
     fn with_call<T>(tool: &str, input: serde_json::Value, look: impl FnOnce(&Call<'_>) -> T) -> T {
         let input = RawJson::parse(&input.to_string()).unwrap();
-        look(&Call { tool, input: &input, directory: Path::new("/srv/app") })
+        look(&Call::new(tool, &input, Path::new("/srv/app")))
     }
 
     fn rule(tool: &str, input: serde_json::Value) -> String {

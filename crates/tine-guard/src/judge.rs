@@ -1,5 +1,7 @@
 //! The verdict: rules first, then the mode.
 
+use std::path::Path;
+
 use crate::call::{Call, Subject, Target};
 use crate::command::Judged;
 use crate::command_pattern::Meets;
@@ -18,23 +20,37 @@ use crate::verdict::{PermissionMode, Reason, Verdict};
 /// then that it is a read. `width` is how much counts as one; it may be wide only where a read-only wall stands, behind
 /// which the caller runs what is [`Verdict::Read`].
 pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules) -> Verdict {
-    let subject = match Subject::of(call) {
-        Ok(subject) => subject,
-        Err(reason) => return Verdict::Deny(reason),
-    };
-    let aim = Aim::of(call, &subject, width);
-    let meets = |rule: &Rule| match (&aim, &subject) {
+    match call.subject() {
+        Ok(subject) => judge_subject(call.tool, call.directory, subject, (mode, width, rules)),
+        Err(reason) => Verdict::Deny(reason.clone()),
+    }
+}
+
+/// Judges a read of a file by its absolute path, as one of the tool that reads files. It must hold no link.
+pub fn judge_read(directory: &Path, path: &Path, mode: PermissionMode, rules: &Rules) -> Verdict {
+    let subject = Subject::Read(Target::new(directory, &path.to_string_lossy()));
+    judge_subject("FileRead", directory, &subject, (mode, Width::Strict, rules))
+}
+
+fn judge_subject(
+    tool: &str,
+    directory: &Path,
+    subject: &Subject,
+    (mode, width, rules): (PermissionMode, Width, &Rules),
+) -> Verdict {
+    let aim = Aim::of(directory, subject, width);
+    let meets = |rule: &Rule| match (&aim, subject) {
         (Aim::Command(judged), Subject::Command(command)) if judged.touched_by(rule, command) => {
             Meets::Yes
         }
-        _ => rule.meets(call.tool, &subject),
+        _ => rule.meets(tool, subject),
     };
     let (denied, in_doubt) = first(&rules.deny, meets);
     if let Some(rule) = denied {
         return Verdict::Deny(Reason::new(format!("the rule `{rule}` denies it")));
     }
     if let Some((rule, why)) = in_doubt
-        && !rules.allow.iter().any(|rule| rule.is_exactly(call.tool, &subject))
+        && !rules.allow.iter().any(|rule| rule.is_exactly(tool, subject))
     {
         return Verdict::Ask(Reason::new(format!("the rule `{rule}` may deny it: {why}")));
     }
@@ -46,7 +62,7 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules)
     match (mode, writes) {
         (PermissionMode::Bypass, _) => return Verdict::Allow,
         (PermissionMode::ReadOnly, Some(why)) => {
-            let reason = format!("{} changes things and the mode is read-only{why}", call.tool);
+            let reason = format!("{tool} changes things and the mode is read-only{why}");
             return Verdict::Deny(Reason::new(reason));
         }
         (PermissionMode::ReadOnly | PermissionMode::Default | PermissionMode::AcceptEdits, _) => {}
@@ -58,15 +74,15 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules)
     if let Some((rule, why)) = in_doubt {
         return Verdict::Ask(Reason::new(format!("the rule `{rule}` may ask: {why}")));
     }
-    if allows(&rules.allow, call.tool, &subject) {
+    if allows(&rules.allow, tool, subject) {
         return Verdict::Allow;
     }
-    without_rule(call.tool, mode, aim)
+    without_rule(tool, mode, aim)
 }
 
 /// Returns true if the allow rules cover a call.
 pub fn allowed_by_rule(call: &Call<'_>, rules: &Rules) -> bool {
-    Subject::of(call).is_ok_and(|subject| allows(&rules.allow, call.tool, &subject))
+    call.subject().is_ok_and(|subject| allows(&rules.allow, call.tool, subject))
 }
 
 /// What a call comes down to where no rule speaks.
@@ -80,12 +96,12 @@ enum Aim<'a> {
 }
 
 impl<'a> Aim<'a> {
-    fn of(call: &Call<'_>, subject: &'a Subject, width: Width) -> Self {
+    fn of(directory: &Path, subject: &'a Subject, width: Width) -> Self {
         match subject {
             Subject::Read(target) | Subject::Search(target) => Self::Look(target),
             Subject::Write(target) => Self::Write(target),
             Subject::Command(command) => {
-                Self::Command(Judged::new(call.directory, &command.shell, width))
+                Self::Command(Judged::new(directory, &command.shell, width))
             }
             Subject::Script(_) => Self::Script,
             Subject::Crew(_) => Self::Crew,

@@ -37,8 +37,8 @@ const FOLDER: &str =
 
 /// The rules that cover `call` and more calls of its kind. Each one covers the call itself.
 pub fn offered_rules(call: &Call<'_>) -> Vec<OfferedRule> {
-    let Ok(subject) = Subject::of(call) else { return Vec::new() };
-    let offer = match &subject {
+    let Ok(subject) = call.subject() else { return Vec::new() };
+    let offer = match subject {
         Subject::Command(command) => any_arguments(call.tool, command.text()),
         Subject::Write(target) => folder(call.tool, target),
         Subject::Read(_)
@@ -51,7 +51,7 @@ pub fn offered_rules(call: &Call<'_>) -> Vec<OfferedRule> {
     let is_good = |offer: &OfferedRule| {
         let rule = offer.rule.parse::<Rule>();
         Some(&offer.rule) != narrowest.as_ref()
-            && rule.is_ok_and(|rule| rule.allows(call.tool, &subject))
+            && rule.is_ok_and(|rule| rule.allows(call.tool, subject))
     };
     offer.into_iter().filter(is_good).collect()
 }

@@ -9,7 +9,7 @@ use crate::verdict::{PermissionMode, Verdict};
 
 fn with_call<T>(tool: &str, input: serde_json::Value, look: impl FnOnce(&Call<'_>) -> T) -> T {
     let input = RawJson::parse(&input.to_string()).unwrap();
-    look(&Call { tool, input: &input, directory: Path::new("/srv/.config/app") })
+    look(&Call::new(tool, &input, Path::new("/srv/.config/app")))
 }
 
 fn offers(tool: &str, input: serde_json::Value) -> Vec<OfferedRule> {
@@ -51,6 +51,11 @@ fn a_known_command_is_offered_with_any_arguments() {
         "git push origin main",
         "cargo run -- x",
         "make test",
+        "make -n",
+        "cargo fmt --check",
+        "git fetch",
+        "terraform plan -out x",
+        "docker ps -a",
         "sh -c 'cargo test'",
         "env cargo test",
         "sudo cargo test",
@@ -77,6 +82,11 @@ fn a_known_command_is_offered_with_any_arguments() {
     git push origin main: nothing wider
     cargo run -- x: nothing wider
     make test: nothing wider
+    make -n: nothing wider
+    cargo fmt --check: Bash(cargo fmt *)
+    git fetch: nothing wider
+    terraform plan -out x: Bash(terraform plan *)
+    docker ps -a: Bash(docker ps *)
     sh -c \'cargo test\': nothing wider
     env cargo test: nothing wider
     sudo cargo test: nothing wider

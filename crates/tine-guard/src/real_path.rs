@@ -10,8 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tine_model::RawJson;
 
-use crate::arguments::Arguments;
-use crate::call::Kind;
+use crate::call::{Call, Kind};
 use crate::paths::normalise;
 
 /// Most links on one path; the system itself follows no more.
@@ -86,21 +85,19 @@ pub struct RealCall {
     pub input: Option<RawJson>,
 }
 
-/// A call on a path: the tool, its arguments, the agent's directory, and that directory without links
-/// as it was when the agent's place was opened. (A directory that is replaced by a link afterwards must
-/// not turn into another place.)
+/// The call on a path as the system would resolve it. `real_directory` is the call's directory without links as it was when the
+/// agent's place was opened. (A directory that is replaced by a link afterwards must not turn into another place.)
 ///
 /// `Ok(None)` says that the tool takes no path, or that the arguments are none that a judge would pass.
 pub fn real_call(
-    (tool, input): (&str, &RawJson),
-    directory: &Path,
+    call: &Call<'_>,
     real_directory: &Path,
 ) -> Result<Option<RealCall>, RealPathError> {
-    let Some(field) = Kind::of(tool).path_field() else { return Ok(None) };
-    let Ok(arguments) = Arguments::parse(input) else { return Ok(None) };
+    let Some(field) = Kind::of(call.tool).path_field() else { return Ok(None) };
+    let Ok(arguments) = call.arguments() else { return Ok(None) };
     let written = match arguments.text(field) {
-        Ok(Some(written)) => normalise(&directory.join(written)),
-        Ok(None) => normalise(directory),
+        Ok(Some(written)) => normalise(&call.directory.join(written)),
+        Ok(None) => normalise(call.directory),
         Err(_) => return Ok(None),
     };
     let path = real_path(&written)?;
@@ -108,7 +105,7 @@ pub fn real_call(
     if path == written {
         return Ok(Some(RealCall { path, directory, input: None }));
     }
-    let input = with_field(input, field, &path);
+    let input = with_field(call.input, field, &path);
     Ok(Some(RealCall { path, directory, input }))
 }
 
@@ -180,7 +177,7 @@ mod tests {
         let inside = real.join("in");
         let check = |tool: &str, input: &str| {
             let input = RawJson::parse(input).unwrap();
-            let call = real_call((tool, &input), &inside, &inside).unwrap();
+            let call = real_call(&Call::new(tool, &input, &inside), &inside).unwrap();
             call.map(|call| {
                 let shown = |text: String| text.replace(&real.display().to_string(), "HOME");
                 let input = call.input.map_or("as written".to_owned(), |input| input.to_string());

@@ -35,6 +35,5 @@ mod word;
 pub(crate) use evaluate::{NAMES, UNKNOWN};
 pub(crate) use table::system::OF_THE_MACHINE;
 pub(crate) use utility::ReadPath;
-pub(crate) use verdict::ShellText;
-pub use verdict::{ShellVerdict, shell_verdict};
+pub use verdict::{ShellText, ShellVerdict, shell_verdict};
 pub use width::Width;

@@ -6,7 +6,7 @@
 
 mod history;
 
-use crate::shell::{UNKNOWN, Width, shell_verdict};
+use crate::shell::{ShellText, UNKNOWN, Width};
 
 /// The content that a read-only command searches or prints beside the files that it names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,8 +89,8 @@ const PRINT_NO_CONTENT: [&str; 51] = [
 
 impl Sweep {
     /// Finds what a command searches or prints. Empty for a command that is not read-only.
-    pub fn of(command: &str, width: Width) -> Self {
-        let verdict = shell_verdict(command, width);
+    pub fn of(command: &ShellText, width: Width) -> Self {
+        let verdict = command.verdict(width);
         let mut all = Self::default();
         let mut is_moved = false;
         for words in &verdict.commands {
@@ -158,9 +158,10 @@ mod tests {
     use super::*;
 
     fn shown(command: &str) -> String {
-        assert!(shell_verdict(command, Width::Wide).read_only, "{command}");
+        let text = ShellText::new(command);
+        assert!(text.verdict(Width::Wide).read_only, "{command}");
         let Sweep { folders, all, data, history, settings, elsewhere } =
-            Sweep::of(command, Width::Wide);
+            Sweep::of(&text, Width::Wide);
         let words = [
             (folders, "folders"),
             (all, "all"),

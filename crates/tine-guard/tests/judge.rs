@@ -14,7 +14,7 @@ const DIRECTORY: &str = "/srv/app";
 
 fn verdict(tool: &str, input: &str, mode: PermissionMode, rules: &Rules) -> String {
     let input = RawJson::parse(input).unwrap();
-    let call = Call { tool, input: &input, directory: Path::new(DIRECTORY) };
+    let call = Call::new(tool, &input, Path::new(DIRECTORY));
     match judge(&call, mode, Width::Strict, rules) {
         Verdict::Allow => "allow".to_owned(),
         Verdict::Read => "read".to_owned(),
@@ -108,12 +108,12 @@ fn writing_depends_on_the_mode() {
 
 #[test]
 fn commands_and_unknown_tools_are_asked() {
-    insta::assert_snapshot!(in_modes("Bash", &command("ls\nmake")), @"
-    default: ask: no rule allows this command, and it may do more than read: `make` at line 2, column 1: only its `--version` is on the list
-    accept-edits: ask: no rule allows this command, and it may do more than read: `make` at line 2, column 1: only its `--version` is on the list
-    read-only: deny: Bash changes things and the mode is read-only (`make` at line 2, column 1: only its `--version` is on the list)
+    insta::assert_snapshot!(in_modes("Bash", &command("ls\nmake")), @r#"
+    default: ask: no rule allows this command, and it may do more than read: `make` at line 2, column 1: it runs code of the project
+    accept-edits: ask: no rule allows this command, and it may do more than read: `make` at line 2, column 1: it runs code of the project
+    read-only: deny: Bash changes things and the mode is read-only (`make` at line 2, column 1: it runs code of the project)
     bypass: allow
-    ");
+    "#);
     insta::assert_snapshot!(in_modes("Teleport", r#"{"prompt":"x","list":[1]}"#), @"
     default: ask: no rule allows the tool `Teleport`
     accept-edits: ask: no rule allows the tool `Teleport`
@@ -229,7 +229,7 @@ fn git_is_asked_about_without_a_wall_where_it_may_start_programs() {
 fn a_wide_read_is_judged_like_its_reads() {
     let wide = |text: &str, mode| {
         let input = RawJson::parse(&command(text)).unwrap();
-        let call = Call { tool: "Bash", input: &input, directory: Path::new(DIRECTORY) };
+        let call = Call::new("Bash", &input, Path::new(DIRECTORY));
         judge(&call, mode, Width::Wide, &Rules::default())
     };
     for read in ["for f in *.rs; do wc -l \"$f\"; done", "cat $(git ls-files)", "ls | xargs head"] {
@@ -332,7 +332,7 @@ proptest! {
     ) {
         let rules: Vec<_> = rules.iter().filter_map(|text| text.parse().ok()).collect();
         let input = RawJson::parse(&input.to_string()).unwrap();
-        let call = Call { tool, input: &input, directory: Path::new(directory) };
+        let call = Call::new(tool, &input, Path::new(directory));
         let rules = Rules { allow: rules.clone(), ask: rules.clone(), deny: rules };
         for mode in PermissionMode::ALL {
             judge(&call, mode, Width::Strict, &rules);

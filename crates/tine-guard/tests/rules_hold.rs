@@ -64,7 +64,7 @@ impl Place {
     /// The verdict on a line where everything is allowed but what one rule denies.
     fn verdict(&self, line: &str, deny: &str) -> Verdict {
         let input = RawJson::parse(&serde_json::json!({ "command": line }).to_string()).unwrap();
-        let call = Call { tool: "Bash", input: &input, directory: self.0.path() };
+        let call = Call::new("Bash", &input, self.0.path());
         let rules = Rules::parse(&["Bash"], &[], &[deny]).unwrap();
         judge(&call, PermissionMode::Default, Width::Strict, &rules)
     }

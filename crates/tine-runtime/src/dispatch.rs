@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tine_fork::ToolDispatcher;
 use tine_fork::tools::{CallContext, InnerCalls, OpenCall, ToolAnswer, ToolCall};
-use tine_guard::{PermissionMode, real_call};
+use tine_guard::{Call, PermissionMode, real_call};
 use tine_model::{RawJson, in_full};
 use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox, refuse_unread};
 
@@ -97,8 +97,8 @@ impl ToolDispatcher for GuardedTools {
             ));
         };
         let (directory, cancel) = (self.place.directory(), &context.cancel);
-        let what = (call.name.as_str(), &call.input);
-        let real = match real_call(what, directory, self.place.real_directory()) {
+        let judged = Call::new(&call.name, &call.input, directory);
+        let real = match real_call(&judged, self.place.real_directory()) {
             Ok(real) => real,
             Err(error) => return Unallowed::denied(format!(": {error}."), "").into(),
         };
@@ -118,8 +118,9 @@ impl ToolDispatcher for GuardedTools {
             None => place,
         };
         let unread = refuse_unread(&place, &call.name, &call.input);
-        let judged = permissions.check(&self.queue, directory, call, real.as_ref(), unread, cancel);
-        let permit = match judged.await {
+        let permit =
+            permissions.check(&self.queue, &call.id, &judged, real.as_ref(), unread, cancel);
+        let permit = match permit.await {
             Ok(permit) => permit,
             Err(unallowed) => return unallowed.into(),
         };
@@ -131,7 +132,7 @@ impl ToolDispatcher for GuardedTools {
             // What the strict verdict calls a read needs no wall.
             (Permit::Read { .. }, None) | (Permit::Full, _) => place,
         };
-        let before = self.writers.before(what).await;
+        let before = self.writers.before(&judged).await;
         let output = tool.run(&place, &call.input, cancel).await;
         // What a script's calls saw is not in the conversation.
         let seen_files = if context.calls.are_none() { Vec::new() } else { place.take_seen() };
@@ -151,12 +152,13 @@ impl GuardedTools {
     ) -> ToolAnswer {
         let (directory, cancel) = (self.place.directory(), &context.cancel);
         let nothing = std::future::ready(None);
-        let judged = self.permissions.check(&self.queue, directory, call, None, nothing, cancel);
-        if let Err(unallowed) = judged.await {
+        let judged = Call::new(&call.name, &call.input, directory);
+        let permit = self.permissions.check(&self.queue, &call.id, &judged, None, nothing, cancel);
+        if let Err(unallowed) = permit.await {
             return unallowed.into();
         }
         if let Some(why) = self.crew.reason_to_confirm(tool, &call.input, directory).await {
-            let asked = self.permissions.confirm(&self.queue, directory, call, why, cancel);
+            let asked = self.permissions.confirm(&self.queue, &call.id, &judged, why, cancel);
             if let Err(unallowed) = asked.await {
                 return unallowed.into();
             }

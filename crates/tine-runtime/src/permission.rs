@@ -1,16 +1,17 @@
 //! The permission step: guard's verdict, and where it leaves a call to a person, the queue.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::tools::{ToolAnswer, ToolCall};
+use tine_fork::tools::ToolAnswer;
 use tine_guard::{
     Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
-    allowed_by_rule, command_reads, describe, judge, offered_rules, read_path, real_call,
+    allowed_by_rule, command_reads, describe, judge, judge_read, offered_rules, read_path,
     real_path, rule_for, written_path,
 };
-use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
+use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson, ToolCallId};
 use tine_store::{AnswerPermission, PermissionRow};
 use tine_tools::{Enclosure, Withheld};
 use tokio_util::sync::CancellationToken;
@@ -306,7 +307,7 @@ impl Permissions {
         let Some(RealCall { directory, input: Some(input), .. }) = real else {
             return Judgement::full(written);
         };
-        let real = Call { tool: call.tool, input, directory };
+        let real = Call::new(call.tool, input, directory);
         let real = judge(&real, self.mode.get(), self.width(), &self.rules);
         Judgement::full(match (written, real) {
             // The agent's directory may itself be behind a link, which changes nothing.
@@ -325,37 +326,36 @@ impl Permissions {
     fn followed(&self, call: &Call<'_>, written: Verdict) -> Judgement {
         let command = match (&written, self.mode.get()) {
             (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
-            (Verdict::Allow | Verdict::Read | Verdict::Ask(_), _) => {
-                command_of(call.tool, call.input)
-            }
+            (Verdict::Allow | Verdict::Read | Verdict::Ask(_), _) => call.shell_text(),
         };
         let home = std::env::home_dir();
-        let reads = command.as_deref().and_then(|command| {
+        let reads = command.and_then(|command| {
             command_reads(call.directory, command, self.width(), home.as_deref())
         });
         let (Some(command), Some(reads)) = (command, reads) else {
             return Judgement::full(written);
         };
+        let denied = |error: &dyn fmt::Display| {
+            Judgement::full(Verdict::Deny(Reason::new(error.to_string())))
+        };
+        let directory = match real_path(call.directory) {
+            Ok(directory) => directory,
+            Err(error) => return denied(&error),
+        };
         let (mut shown, mut asked) = (Vec::new(), None);
         for CommandRead { path, contents, .. } in &reads.paths {
-            let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
-            let Ok(given) = RawJson::parse(&given) else { continue };
-            let real = match real_path(call.directory)
-                .and_then(|directory| real_call(("FileRead", &given), call.directory, &directory))
-            {
+            let real = match real_path(path) {
                 Ok(real) => real,
-                Err(error) => {
-                    return Judgement::full(Verdict::Deny(Reason::new(error.to_string())));
-                }
+                Err(error) => return denied(&error),
             };
-            let Some(RealCall { path, directory, input }) = real else { continue };
+            let judged = (real != *path)
+                .then(|| judge_read(&directory, &real, self.mode.get(), &self.rules));
             // A name that is only listed uncovers no secret.
-            if *contents || !path.starts_with(&directory) {
-                shown.push(path);
+            if *contents || !real.starts_with(&directory) {
+                shown.push(real);
             }
-            let Some(input) = input else { continue };
-            let read = Call { tool: "FileRead", input: &input, directory: &directory };
-            match judge(&read, self.mode.get(), self.width(), &self.rules) {
+            let Some(judged) = judged else { continue };
+            match judged {
                 Verdict::Deny(reason) => {
                     return Judgement::full(Verdict::Deny(through_link(&reason)));
                 }
@@ -367,7 +367,7 @@ impl Permissions {
         }
         if written == Verdict::Read && asked.is_none() {
             let (directory, wall) = (call.directory, self.wall.as_ref());
-            let look = Look { directory, command: &command, reads: &reads.paths, wall };
+            let look = Look { directory, command, reads: &reads.paths, wall };
             asked = look.objection().map(Verdict::Ask);
         }
         let verdict = asked.unwrap_or(written);
@@ -382,15 +382,14 @@ impl Permissions {
     pub(crate) async fn confirm(
         &self,
         queue: &Queue,
-        directory: &Path,
-        ToolCall { id, name, input }: &ToolCall,
+        id: &ToolCallId,
+        call: &Call<'_>,
         why: Reason,
         cancel: &CancellationToken,
     ) -> Result<(), Unallowed> {
         if self.mode.get() == PermissionMode::Bypass {
             return Ok(());
         }
-        let call = Call { tool: name, input, directory };
         let is_free = || self.mode.get() == PermissionMode::Bypass;
         let question = Question {
             id,
@@ -409,14 +408,13 @@ impl Permissions {
     pub(crate) async fn check(
         &self,
         queue: &Queue,
-        directory: &Path,
-        ToolCall { id, name, input }: &ToolCall,
+        id: &ToolCallId,
+        call: &Call<'_>,
         real: Option<&RealCall>,
         refusal: impl Future<Output = Option<String>>,
         cancel: &CancellationToken,
     ) -> Result<Permit, Unallowed> {
-        let call = Call { tool: name, input, directory };
-        let Judgement { verdict, permit } = self.verdict(&call, real);
+        let Judgement { verdict, permit } = self.verdict(call, real);
         let why = match verdict {
             Verdict::Allow | Verdict::Read => return Ok(permit),
             Verdict::Deny(reason) => {
@@ -427,21 +425,21 @@ impl Permissions {
         if let Some(refusal) = refusal.await {
             return Err(Unallowed::Otherwise(refusal));
         }
-        let rule = rule_for(&call);
+        let rule = rule_for(call);
         let (asked_in, asked) = (self.mode.get(), real);
         let helps = |rule: &Rule| {
             let mut rules = Rules::clone(&self.rules);
             rules.allow.push(rule.clone());
             let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
-            with_rule.verdict(&call, asked).verdict.is_free()
+            with_rule.verdict(call, asked).verdict.is_free()
         };
         let is_free =
-            || self.mode.get() != asked_in && self.verdict(&call, asked).verdict == Verdict::Allow;
+            || self.mode.get() != asked_in && self.verdict(call, asked).verdict == Verdict::Allow;
         let real = real.and_then(|real| {
             let input = real.input.as_ref()?;
-            let real = Call { tool: name, input, directory: &real.directory };
+            let real = Call::new(call.tool, input, &real.directory);
             // The agent's directory may itself be behind a link, which changes nothing.
-            (describe(&real) != describe(&call)).then_some(real)
+            (describe(&real) != describe(call)).then_some(real)
         });
         let question = Question { id, call, real, why, rule, helps: &helps, is_free: &is_free };
         queue.answer(&question, self, cancel).await.map(|()| permit)
@@ -458,13 +456,4 @@ pub(crate) fn width_behind(wall: &Enclosure) -> Width {
 
 fn through_link(reason: &Reason) -> Reason {
     Reason::new(format!("{reason}, through a symbolic link"))
-}
-
-/// The text that `Bash` would run; `None` for other tools.
-pub(crate) fn command_of(tool: &str, input: &RawJson) -> Option<String> {
-    if tool != "Bash" {
-        return None;
-    }
-    let arguments: serde_json::Value = serde_json::from_str(input.as_str()).ok()?;
-    Some(arguments.get("command")?.as_str()?.to_owned())
 }

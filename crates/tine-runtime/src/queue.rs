@@ -16,9 +16,7 @@ use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreErr
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::permission::{
-    Answer, OTHERWISE, Permissions, Request, Unallowed, command_of, wider_rules,
-};
+use crate::permission::{Answer, OTHERWISE, Permissions, Request, Unallowed, wider_rules};
 use crate::ports::Ports;
 
 /// How often a run that waits for a word looks whether the store has changed. A person does not notice it, and one look costs
@@ -75,7 +73,7 @@ pub(crate) struct Queue {
 /// A call that rules and mode leave to a person.
 pub(crate) struct Question<'a> {
     pub(crate) id: &'a ToolCallId,
-    pub(crate) call: Call<'a>,
+    pub(crate) call: &'a Call<'a>,
     /// The call as it would really be, where a link leads elsewhere.
     pub(crate) real: Option<Call<'a>>,
     pub(crate) why: Reason,
@@ -136,7 +134,7 @@ impl Queue {
         question: &Question<'_>,
         policy: &QueuePolicy,
     ) -> Result<PermissionRow, StoreError> {
-        let call = &question.call;
+        let call = question.call;
         let now_ms = self.ports.clock.now_ms();
         let wait_ms = i64::try_from(policy.deadline.as_millis()).unwrap_or(i64::MAX);
         let ask = AskPermission {
@@ -149,10 +147,7 @@ impl Queue {
             input: call.input.as_str().to_owned(),
             directory: call.directory.display().to_string(),
             why: question.why.to_string(),
-            warning: command_of(call.tool, call.input)
-                .as_deref()
-                .and_then(warning)
-                .map(|found| found.text.to_owned()),
+            warning: call.shell_text().and_then(warning).map(|found| found.text.to_owned()),
             rule: question.rule.as_ref().map(ToString::to_string),
             widest: question.widest(),
             now_ms,
@@ -332,7 +327,7 @@ impl Queue {
             why: row.why.clone(),
             warning: row.warning.clone(),
             rule: row.rule.clone(),
-            offers: wider_rules(&question.call, row.widest),
+            offers: wider_rules(question.call, row.widest),
             widest: row.widest,
             deadline_ms: row.deadline_ms,
             fallback: row.fallback,
@@ -363,10 +358,10 @@ impl Question<'_> {
             Some(Decision::Allow) => {
                 // A wider rule yields to the rules that ask, as those of the settings do.
                 let is_own = self.rule.as_ref().map(Rule::to_string) == row.rule;
-                self.real.is_none() && rule.permits(&self.call) && (is_own || (self.helps)(&rule))
+                self.real.is_none() && rule.permits(self.call) && (is_own || (self.helps)(&rule))
             }
             Some(Decision::Deny) => {
-                rule.forbids(&self.call) || self.real.is_some_and(|real| rule.forbids(&real))
+                rule.forbids(self.call) || self.real.as_ref().is_some_and(|real| rule.forbids(real))
             }
             None => false,
         }

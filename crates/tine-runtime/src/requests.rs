@@ -42,8 +42,7 @@ impl Runtime {
             // It was kept as it came. What cannot be read, nobody should be asked about.
             let input = RawJson::parse(&row.input).ok()?;
             let directory = Path::new(&row.directory);
-            let offers =
-                wider_rules(&Call { tool: &row.tool, input: &input, directory }, row.widest);
+            let offers = wider_rules(&Call::new(&row.tool, &input, directory), row.widest);
             Some(Request {
                 id: row.id,
                 agent: row.agent,

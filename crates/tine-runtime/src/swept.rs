@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use crate::permission::width_behind;
-use tine_guard::{CommandRead, Reason, Sweep, Width, is_secret, redact};
+use tine_guard::{CommandRead, Reason, ShellText, Sweep, Width, is_secret, redact};
 use tine_tools::{Enclosure, Swept, sweep};
 use tine_worktree::{SettingsScope, find_in_history, git_settings};
 
@@ -19,7 +19,7 @@ const INSTEAD: &str = "the Grep tool leaves such files out";
 /// A command that only reads, as far as its secrets are concerned.
 pub(crate) struct Look<'a> {
     pub(crate) directory: &'a Path,
-    pub(crate) command: &'a str,
+    pub(crate) command: &'a ShellText,
     /// What it names.
     pub(crate) reads: &'a [CommandRead],
     /// The wall that it will run behind. What that covers is no concern.
@@ -138,7 +138,7 @@ mod tests {
     use std::process::Command;
     use std::sync::Arc;
 
-    use tine_guard::{command_reads, shell_verdict};
+    use tine_guard::command_reads;
     use tine_tools::{Ground, Wall};
 
     use super::*;
@@ -152,10 +152,11 @@ mod tests {
 
     fn behind(directory: &Path, command: &str, wall: Option<&Enclosure>) -> String {
         let width = if wall.is_some() { Width::Wide } else { Width::Strict };
-        let Some(reads) = command_reads(directory, command, width, None) else {
-            return format!("no read: {}", shell_verdict(command, width).reason);
+        let command = ShellText::new(command);
+        let Some(reads) = command_reads(directory, &command, width, None) else {
+            return format!("no read: {}", command.verdict(width).reason);
         };
-        let look = Look { directory, command, reads: &reads.paths, wall };
+        let look = Look { directory, command: &command, reads: &reads.paths, wall };
         look.objection().map_or("nothing".to_owned(), |reason| reason.to_string())
     }
 
@@ -358,7 +359,7 @@ mod tests {
         assert!(commands.len() >= 780, "{} plain reads", commands.len());
         // What is no read, or lies outside, is asked about for that.
         let is_inside = |command: &&String| {
-            let reads = command_reads(&at, command, Width::Wide, None);
+            let reads = command_reads(&at, &ShellText::new(command), Width::Wide, None);
             reads.is_some_and(|reads| reads.paths.iter().all(|read| read.path.starts_with(&at)))
         };
         let said = |command: &String| match behind(&at, command, Some(&wall)) {

@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tine_fork::neighbour::Neighbour;
 use tine_fork::run::{Observer, RunEvent};
-use tine_guard::{RealCall, Width, shell_verdict};
-use tine_model::{AgentId, RawJson};
+use tine_guard::{Call, RealCall, Width};
+use tine_model::AgentId;
 use tine_store::{Fence, NoteWriter, Store};
 use tine_tools::ToolOutput;
 
 use crate::owner::is_alive;
-use crate::permission::command_of;
 use crate::ports::Ports;
 use snapshot::Snapshot;
 
@@ -69,9 +68,9 @@ impl Writers {
 
     /// A look at the directory before a command whose text does not say that it changes nothing; `None` for every other call, and
     /// where nothing is left to be told.
-    pub(crate) async fn before(&self, (tool, input): (&str, &RawJson)) -> Option<Snapshot> {
-        let command = command_of(tool, input)?;
-        if self.is_told() || shell_verdict(&command, Width::Strict).read_only {
+    pub(crate) async fn before(&self, call: &Call<'_>) -> Option<Snapshot> {
+        let command = call.shell_text()?;
+        if self.is_told() || command.verdict(Width::Strict).read_only {
             return None;
         }
         self.look().await

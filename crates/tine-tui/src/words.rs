@@ -198,7 +198,7 @@ pub fn fit(line: &str, columns: usize) -> String {
 
 /// A call as its tool and the rest: `Bash` and `git log --oneline`.
 pub fn call_line(call: &ToolCall, directory: &Path) -> (String, String) {
-    let line = describe(&Call { tool: &call.name, input: &call.input, directory });
+    let line = describe(&Call::new(&call.name, &call.input, directory));
     match line.split_once(": ") {
         Some((tool, rest)) => (tool.to_owned(), rest.to_owned()),
         None => (line, String::new()),

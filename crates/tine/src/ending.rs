@@ -187,7 +187,7 @@ fn rule_for(refusal: &Refusal) -> String {
         rules.push(format!("{tool}({path})"));
     }
     let (tool, input) = (refusal.tool.as_str(), &refusal.input);
-    let call = Call { tool, input, directory: Path::new(&refusal.directory) };
+    let call = Call::new(tool, input, Path::new(&refusal.directory));
     let allows = |rule: &String| {
         let rules = Rules::parse(std::slice::from_ref(rule), &[], &[]);
         rules.is_ok_and(|rules| {

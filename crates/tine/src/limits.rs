@@ -295,7 +295,7 @@ mod tests {
         };
         let rules = rules(&config, &args).unwrap();
         let input = tine_model::RawJson::parse(r#"{"command":"make x"}"#).unwrap();
-        let call = Call { tool: "Bash", input: &input, directory: "/srv".as_ref() };
+        let call = Call::new("Bash", &input, "/srv".as_ref());
         match judge(&call, PermissionMode::Default, Width::Strict, &rules) {
             Verdict::Allow => "allow",
             Verdict::Read => "read",

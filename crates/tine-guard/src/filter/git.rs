@@ -1,17 +1,16 @@
 //! Git in a worktree that shares its repository with others.
 //!
-//! A command text is split into words roughly: quotes and backslashes are dropped, and every blank and
-//! every sign that could begin another command parts two words. So `git` is also found inside
-//! `bash -c '…'` and `$(…)`, and now and then inside a text that runs nothing, such as a commit message
-//! (`git commit -F FILE` helps there). This is the first line and finds honest mistakes; a command that
-//! hides the word (in a variable, a script, an alias) is stopped by the wall, which keeps the repository's
-//! shared files from being written.
+//! It goes by the commands that a text runs, also behind launchers and in the text of `bash -c`. This is the first line and finds
+//! honest mistakes; what is not seen (a script, a word in a variable that nobody knows) is stopped by the wall, which keeps the
+//! repository's shared files from being written.
 
 use std::path::Path;
 
 use super::denial::{Denial, DenialCode};
 use crate::call::shown;
 use crate::paths::{PathPlace, place_of};
+use crate::shell::ShellText;
+use crate::shell::reading::is_mark;
 
 /// Subcommands that read, or change only the worktree, its index and its HEAD, which is on no branch.
 const OWN: [&str; 49] = [
@@ -102,36 +101,6 @@ const LISTING: [&str; 17] = [
 const PATTERNED: [&str; 6] =
     ["-l", "--list", "--contains", "--merged", "--no-merged", "--points-at"];
 
-/// Subcommands that change the shared part, for texts in which `git` may be a mere word.
-const SHARED: [&str; 26] = [
-    "bisect",
-    "branch",
-    "checkout",
-    "config",
-    "fast-import",
-    "fetch",
-    "filter-branch",
-    "gc",
-    "maintenance",
-    "notes",
-    "pack-refs",
-    "prune",
-    "pull",
-    "push",
-    "reflog",
-    "remote",
-    "repack",
-    "replace",
-    "stash",
-    "submodule",
-    "subtree",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "update-ref",
-    "worktree",
-];
-
 /// Options before the subcommand that leave git in this worktree.
 const PLAIN_GLOBALS: [&str; 7] = [
     "--no-pager",
@@ -174,52 +143,32 @@ const REBASE_VALUED: [&str; 7] =
     ["--onto", "-s", "--strategy", "-X", "--strategy-option", "-C", "--whitespace"];
 
 /// Refuses a command text in which git would touch what is shared.
-pub(super) fn judge(worktree: &Path, command: &str) -> Result<(), Denial> {
-    let words = words(command);
-    for word in &words {
-        if word.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
-            return Err(shared(format!("`{}` is inside the shared repository", shown(word))));
-        }
-        let variable = word.split_once('=').map(|(name, _)| name);
-        if variable.is_some_and(|name| name.starts_with("GIT_") && !PLAIN_VARIABLES.contains(&name))
-        {
-            return Err(shared(format!("`{}` can send git to another repository", shown(word))));
+pub(super) fn judge(worktree: &Path, text: &ShellText) -> Result<(), Denial> {
+    let reading = text.reading();
+    let commands = reading.all();
+    let words = || commands.iter().flat_map(|command| &command.words);
+    for word in words().chain(&reading.inputs).chain(&reading.outputs) {
+        let in_name = |c: char| c.is_alphanumeric() || "._-".contains(c);
+        if word.split(|c| !in_name(c)).any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(shared(format!("`{}` is inside the shared repository", told(word))));
         }
     }
-    for (at, word) in words.iter().enumerate() {
-        if word.rsplit('/').next() != Some("git") {
-            continue;
-        }
-        let end = words[at + 1..].iter().position(String::is_empty);
-        let rest = &words[at + 1..end.map_or(words.len(), |end| at + 1 + end)];
-        let begins_a_command = at == 0 || words[at - 1].is_empty();
-        if begins_a_command {
-            judge_git(worktree, rest)?;
-        } else {
-            judge_mention(rest)?;
+    let named = |word: &String| word.split_once('=').map(|(name, _)| name.to_owned());
+    for name in words().filter_map(named).chain(reading.assigned.iter().cloned()) {
+        if name.starts_with("GIT_") && !PLAIN_VARIABLES.contains(&name.as_str()) {
+            return Err(shared(format!("`{}=` can send git to another repository", told(&name))));
         }
     }
-    Ok(())
+    let git = commands.iter().filter(|command| command.program() == "git");
+    git.map(|command| &command.words[1..]).try_for_each(|words| judge_git(worktree, words))
 }
 
-/// Judges the words after a `git` that may be the command of another one (`xargs git push`) or only a
-/// word (`grep git README`): what is known to change the shared part is refused, the rest is no git.
-fn judge_mention(words: &[String]) -> Result<(), Denial> {
-    let mut rest = words.iter().map(String::as_str);
-    let name = loop {
-        match rest.next() {
-            None => return Ok(()),
-            // Their values are no subcommand.
-            Some("-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace") => drop(rest.next()),
-            Some(option) if option.starts_with('-') => {}
-            Some(name) => break name,
-        }
-    };
-    let rest: Vec<&str> = rest.collect();
-    if SHARED.contains(&name) && !may(name, &rest) { Err(refusal(name, &rest)) } else { Ok(()) }
+/// A word for a person, with `…` for what is not known.
+fn told(word: &str) -> String {
+    shown(&word.replace(is_mark, "…"))
 }
 
-/// Judges the words after `git`, up to the end of its command.
+/// Judges the words after `git`.
 fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
     let mut rest = words.iter().map(String::as_str);
     let name = loop {
@@ -227,8 +176,8 @@ fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
             None => return Ok(()),
             Some("-C") => {
                 let folder = rest.next().unwrap_or("");
-                if folder.contains('$') || !is_inside(worktree, folder) {
-                    return Err(shared(format!("`git -C {}` works elsewhere", shown(folder))));
+                if folder.contains(is_mark) || !is_inside(worktree, folder) {
+                    return Err(shared(format!("`git -C {}` works elsewhere", told(folder))));
                 }
             }
             Some("-c") => {
@@ -237,7 +186,7 @@ fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
                 if !PLAIN_SETTINGS.contains(&key.as_str()) {
                     return Err(shared(format!(
                         "`git -c {}` before the subcommand can change what git does",
-                        shown(setting)
+                        told(setting)
                     )));
                 }
             }
@@ -245,7 +194,7 @@ fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
             Some(option) if option.starts_with('-') => {
                 return Err(shared(format!(
                     "`git {}` before the subcommand can change what git does",
-                    shown(option)
+                    told(option)
                 )));
             }
             Some(name) => break name,
@@ -259,10 +208,10 @@ fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
 }
 
 fn refusal(name: &str, words: &[&str]) -> Denial {
-    let first = words.first().map_or(String::new(), |word| format!(" {}", shown(word)));
+    let first = words.first().map_or(String::new(), |word| format!(" {}", told(word)));
     shared(format!(
         "`git {}{first}` may change what all worktrees of the repository share",
-        shown(name)
+        told(name)
     ))
 }
 
@@ -324,31 +273,6 @@ fn option(word: &str) -> &str {
 
 fn is_branch_option(word: &str) -> bool {
     matches!(word, "-b" | "-B" | "--orphan" | "--detach" | "-d" | "--track" | "-t")
-}
-
-/// The words of a text, quotes and backslashes dropped. An empty word stands where a command ends.
-fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    for character in text.chars() {
-        let ends = matches!(character, ';' | '|' | '&' | '(' | ')' | '`' | '\n' | '\r' | '{' | '}');
-        match character {
-            '\'' | '"' | '\\' => {}
-            _ if ends || character.is_whitespace() || matches!(character, '<' | '>') => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                if ends {
-                    words.push(String::new());
-                }
-            }
-            _ => word.push(character),
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
 }
 
 fn shared(reason: String) -> Denial {

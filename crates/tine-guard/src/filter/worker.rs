@@ -12,6 +12,7 @@ use crate::call::shown;
 use crate::paths::normalise;
 use crate::protected::is_picked_up_path;
 use crate::real_path::real_path;
+use crate::shell::ShellText;
 
 /// For a worker in a worktree: `FileEdit` and `FileWrite` inside the worktree only, and in `Bash` no
 /// git command that changes what all worktrees of the repository share: stashes, branches, tags,
@@ -99,7 +100,7 @@ impl Judgement for WorkerFilter {
                 .map_err(|denial| self.translated(denial, input)),
             "Bash" => {
                 let fields = Fields::parse(input)?.only("Bash", &bash::ALL_FIELDS)?;
-                git::judge(self.worktree.path(), fields.required("command")?)
+                git::judge(self.worktree.path(), &ShellText::new(fields.required("command")?))
             }
             other => misspelled(other).map_or(Ok(()), Err),
         };

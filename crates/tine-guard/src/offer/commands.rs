@@ -5,7 +5,7 @@
 //! not get on it. What checks, builds and tests a project runs the project's code in any case.
 
 /// Commands that run code of the project: its build scripts, its tests, its tools' settings. Sorted.
-const RUN_PROJECT: [&str; 60] = [
+const RUN_PROJECT: [&str; 61] = [
     "biome check",
     "biome format",
     "biome lint",
@@ -60,6 +60,7 @@ const RUN_PROJECT: [&str; 60] = [
     "swift build",
     "swift test",
     "terraform fmt",
+    "terraform plan",
     "terraform validate",
     "tsc",
     "vitest",
@@ -70,9 +71,11 @@ const RUN_PROJECT: [&str; 60] = [
 
 /// Commands that record or look up, and run nothing by themselves. Sorted. Not `ps`, which shows the variables of every process where a
 /// letter asks for them, and `ss`, `ip` and `mount`, which also change things.
-const RUN_NOTHING: [&str; 23] = [
+const RUN_NOTHING: [&str; 25] = [
     "black",
     "df",
+    "docker images",
+    "docker ps",
     "findmnt",
     "gh issue list",
     "gh issue view",

@@ -3,7 +3,7 @@
 
 use super::refusal::Refusal;
 use super::utility::ReadPath;
-use super::word::Word;
+use super::word::{Variable, Word};
 
 const OPTIONS: [&str; 7] = ["-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3"];
 
@@ -88,7 +88,9 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
     while let Some(word) = rest.next_if(|word| !begins_expression(word)) {
         // No part of an expression holds a slash or begins otherwise.
         let certain = !word.may_be_option() && !word.text.starts_with(['!', '(', ')', ',']);
-        if !word.is_known() && !(word.stays_whole() && (certain || word.is_below_variable())) {
+        let divides = |variable: &Variable| word.glob.is_some_and(|glob| glob <= variable.start);
+        let whole = word.stays_whole() && !word.variables.iter().any(divides);
+        if !word.is_known() && !(whole && (certain || word.is_below_variable())) {
             return Err(word.refuse_unknown());
         }
         if word.glob == Some(0) {

@@ -11,6 +11,7 @@ mod programs;
 
 use super::options::Parsed;
 use super::refusal::Refusal;
+use super::table::asked::why_asked;
 use super::utility::{ReadPath, Utility};
 use super::word::Word;
 pub(super) use programs::may_start_programs;
@@ -55,6 +56,7 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
         Some(utility) => judge_by(utility, arguments),
         None => {
             let why = "not on the list of git's subcommands and options that only read";
+            let why = why_asked("git", std::slice::from_ref(name)).unwrap_or(why);
             Err(Refusal::new(name.at, &name.text, why))
         }
     }

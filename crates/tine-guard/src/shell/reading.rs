@@ -4,6 +4,7 @@
 //! [`NAMES`] for one that does not begin with a dash, [`WORDS`] and [`NAME_WORDS`] in place of a whole word for any number of words of
 //! the two kinds. What a program does by a language or a file of its own is not seen.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::characters::is_allowed;
@@ -43,6 +44,8 @@ pub(crate) struct Command {
     pub(crate) launches: Vec<Command>,
     /// Whether what it runs itself cannot be known.
     pub(crate) launches_unknown: bool,
+    /// Whether it reads what another command of its pipeline prints.
+    pub(crate) is_piped: bool,
 }
 
 /// A text as it was read.
@@ -58,6 +61,8 @@ pub(crate) struct CommandReading {
     /// The files that are opened for input and for output, as they are written, with marks.
     pub(crate) inputs: Vec<String>,
     pub(crate) outputs: Vec<String>,
+    /// Names of variables that assignments set.
+    pub(crate) assigned: BTreeSet<String>,
 }
 
 impl CommandReading {
@@ -85,6 +90,7 @@ impl CommandReading {
             does_more: reading.does_more || text.chars().any(|character| !is_allowed(character)),
             inputs: reading.inputs.iter().map(marked).collect(),
             outputs: reading.outputs.iter().map(marked).collect(),
+            assigned: reading.assigned.clone(),
         };
         for held in &reading.held {
             let Some(text) = held.as_ref().filter(|_| depth < DEPTH_MAX) else {
@@ -99,7 +105,8 @@ impl CommandReading {
         }
         for ran in &reading.ran {
             let words = ran.words.iter().map(marked).collect();
-            let command = all.command(words, ran.input.as_deref(), (reader, depth), budget);
+            let from = (ran.input.as_deref(), ran.is_piped);
+            let command = all.command(words, from, (reader, depth), budget);
             if !all.commands.contains(&command) {
                 all.commands.push(command);
             }
@@ -111,7 +118,7 @@ impl CommandReading {
     fn command(
         &mut self,
         words: Vec<String>,
-        input: Option<&str>,
+        (input, is_piped): (Option<&str>, bool),
         (reader, depth): (Reader, usize),
         budget: &mut usize,
     ) -> Command {
@@ -119,14 +126,19 @@ impl CommandReading {
         let mut launches_unknown = false;
         if depth == DEPTH_MAX || *budget == 0 {
             self.uncertain.get_or_insert_with(|| "it runs too much to be followed".to_owned());
-            return Command { words, launches, launches_unknown };
+            return Command { words, launches, launches_unknown, is_piped };
         }
         *budget -= 1;
         for one in launched(&words, input, reader) {
             match one {
                 Launched::Words(inner) if inner.is_empty() => {}
                 Launched::Words(inner) => {
-                    launches.push(self.command(inner, input, (reader, depth + 1), budget));
+                    launches.push(self.command(
+                        inner,
+                        (input, is_piped),
+                        (reader, depth + 1),
+                        budget,
+                    ));
                 }
                 Launched::Text(reader, text) => {
                     let inner = Self::within(&text, reader, depth + 1, budget);
@@ -134,11 +146,12 @@ impl CommandReading {
                     self.uncertain = self.uncertain.take().or(inner.uncertain);
                     self.inputs.extend(inner.inputs);
                     self.outputs.extend(inner.outputs);
+                    self.assigned.extend(inner.assigned);
                 }
                 Launched::Unknown => launches_unknown = true,
             }
         }
-        Command { words, launches, launches_unknown }
+        Command { words, launches, launches_unknown, is_piped }
     }
 
     /// Every command, also those that others launch.
@@ -154,6 +167,11 @@ impl CommandReading {
 }
 
 impl Command {
+    /// Its name without a folder.
+    pub(crate) fn program(&self) -> &str {
+        base_name(&self.words[0])
+    }
+
     /// The command as it may be written in other ways: by the name of its file and of the file behind links, and without the
     /// options before its subcommand. Relative paths begin in the directory.
     pub(crate) fn spellings(&self, directory: &Path) -> Vec<Vec<String>> {
@@ -163,7 +181,8 @@ impl Command {
             && is_words(name)
             && !rest.is_empty()
         {
-            let rest = Self { words: rest.to_vec(), launches: Vec::new(), launches_unknown: false };
+            let (launches, launches_unknown) = (Vec::new(), false);
+            let rest = Self { words: rest.to_vec(), launches, launches_unknown, is_piped: false };
             all.extend(rest.spellings(directory).into_iter().map(|mut words| {
                 words[0].insert(0, UNKNOWN);
                 words
@@ -277,7 +296,7 @@ fn marked(word: &Word) -> String {
         text.push_str(&word.text[at..glob]);
     }
     if word.glob.is_some() && !text.ends_with(UNKNOWN) {
-        text.push(UNKNOWN);
+        text.push(if text.is_empty() { UNKNOWN } else { NAMES });
     }
     // A number may be any.
     let text = text.replace(NUMBER, UNKNOWN.encode_utf8(&mut [0; 4]));

@@ -163,6 +163,9 @@ fn what_is_not_certain_is_told() {
     f push
     set -- push
     ");
-    insta::assert_snapshot!(read("(( a[0] + 1 )); ls )"), @"uncertain: `)` at column 20: this closes nothing");
+    insta::assert_snapshot!(read("(( a[0] + 1 )); ls )"), @r#"
+    ls
+    uncertain: `)` at column 20: this closes nothing
+    "#);
     insta::assert_snapshot!(read("echo 'git push' \"git push\" # git push"), @"echo git push git push");
 }

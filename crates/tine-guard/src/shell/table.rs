@@ -2,6 +2,7 @@
 //!
 //! A command that stands in none of these tables is not read-only, whatever it does.
 
+pub(super) mod asked;
 mod files;
 mod search;
 pub(super) mod system;
@@ -74,14 +75,19 @@ pub(super) fn judge(words: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
     if VERSION_ONLY.contains(&name.text.as_str()) {
         return match arguments {
             [only] if only.text == "--version" => Ok(Vec::new()),
-            _ => Err(Refusal::new(name.at, &name.text, "only its `--version` is on the list")),
+            _ => {
+                let why = "only its `--version` is on the list";
+                let why = asked::why_asked(&name.text, arguments).unwrap_or(why);
+                Err(Refusal::new(name.at, &name.text, why))
+            }
         };
     }
     let why = match system::OF_THE_MACHINE.contains(&name.text.as_str()) {
         true => {
             "it shows the machine, and a command that runs unasked sees only its own part of it"
         }
-        false => "not on the list of commands that only read",
+        false => asked::why_asked(&name.text, arguments)
+            .unwrap_or("not on the list of commands that only read"),
     };
     Err(Refusal::new(name.at, &name.text, why))
 }

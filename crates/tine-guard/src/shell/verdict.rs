@@ -1,10 +1,9 @@
 //! The verdict on a whole text.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use super::evaluate::{self, Reading, UNKNOWN};
 use super::reading::CommandReading;
-use super::refusal::Refusal;
 use super::strict::{self, SimpleCommand};
 use super::syntax::{Parsed, parse};
 use super::utility::ReadPath;
@@ -42,9 +41,9 @@ impl ShellVerdict {
     }
 }
 
-/// Judges a text as `bash -c` would run it. Never panics; takes time linear in the length of the text.
+/// Judges a text that nobody asks anything else about; see [`ShellText::verdict`].
 pub fn shell_verdict(command: &str, width: Width) -> ShellVerdict {
-    ShellText::new(command).verdict(width)
+    ShellText::new(command).verdict(width).clone()
 }
 
 /// The words of a command, without what its variables hold.
@@ -58,21 +57,24 @@ fn known_words(command: &SimpleCommand) -> Vec<String> {
 }
 
 /// A shell text that is read once, whoever asks about it.
-#[derive(Debug)]
-pub(crate) struct ShellText {
+#[derive(Debug, Default)]
+pub struct ShellText {
     text: String,
-    parsed: OnceCell<Parsed>,
-    followed: OnceCell<Reading>,
-    reading: OnceCell<CommandReading>,
+    parsed: OnceLock<Parsed>,
+    followed: OnceLock<Reading>,
+    reading: OnceLock<CommandReading>,
+    strict: OnceLock<ShellVerdict>,
+    wide: OnceLock<ShellVerdict>,
 }
 
 impl ShellText {
-    pub(crate) fn new(text: &str) -> Self {
-        let text = text.to_owned();
-        Self { text, parsed: OnceCell::new(), followed: OnceCell::new(), reading: OnceCell::new() }
+    /// A text of any length. Nothing is read until somebody asks.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// The text.
+    pub fn text(&self) -> &str {
         &self.text
     }
 
@@ -89,37 +91,46 @@ impl ShellText {
         self.reading.get_or_init(|| CommandReading::of(&self.text, self.followed()))
     }
 
-    /// Judges it.
-    pub(crate) fn verdict(&self, width: Width) -> ShellVerdict {
-        if self.text.len() > COMMAND_BYTES_MAX {
-            let why = format!("the command is longer than {COMMAND_BYTES_MAX} bytes");
-            return ShellVerdict::refused(why);
-        }
-        match self.strict() {
-            Ok(verdict) => verdict,
-            Err(_) if width == Width::Wide => self.wide(),
-            Err(refusal) => ShellVerdict::refused(refusal.told(&self.text)),
+    /// Judges it as `bash -c` would run it. Never panics; takes time linear in the length of the text.
+    pub fn verdict(&self, width: Width) -> &ShellVerdict {
+        let strict = self.strict.get_or_init(|| self.judge_strictly());
+        match strict.read_only || width != Width::Wide {
+            true => strict,
+            false => self.wide.get_or_init(|| self.judge_widely()),
         }
     }
 
-    fn strict(&self) -> Result<ShellVerdict, Refusal> {
-        let parsed = self.parsed();
-        if let Some(refusal) = &parsed.strict {
-            return Err(refusal.clone());
+    fn judge_strictly(&self) -> ShellVerdict {
+        if self.text.len() > COMMAND_BYTES_MAX {
+            return ShellVerdict::refused(too_long());
         }
-        let commands = strict::commands(&parsed.list)?;
-        let paths = strict::judge(&commands)?;
+        let parsed = self.parsed();
+        let commands = match &parsed.strict {
+            Some(refusal) => Err(refusal.clone()),
+            None => strict::commands(&parsed.list),
+        };
+        let judged = commands.and_then(|commands| {
+            let paths = strict::judge(&commands)?;
+            Ok((commands, paths))
+        });
+        let (commands, paths) = match judged {
+            Ok(judged) => judged,
+            Err(refusal) => return ShellVerdict::refused(refusal.told(&self.text)),
+        };
         let names = commands.iter().map(|command| command.words[0].text.as_str());
-        Ok(ShellVerdict {
+        ShellVerdict {
             read_only: true,
             reason: accepted(names),
             paths,
             may_start_programs: strict::starts_programs(&commands),
             commands: commands.iter().map(known_words).collect(),
-        })
+        }
     }
 
-    fn wide(&self) -> ShellVerdict {
+    fn judge_widely(&self) -> ShellVerdict {
+        if self.text.len() > COMMAND_BYTES_MAX {
+            return ShellVerdict::refused(too_long());
+        }
         let followed = self.followed();
         if let Some(refusal) = followed.refusal() {
             return ShellVerdict::refused(evaluate::shown(&refusal.told(&self.text)));
@@ -133,6 +144,10 @@ impl ShellText {
             may_start_programs: None,
         }
     }
+}
+
+fn too_long() -> String {
+    format!("the command is longer than {COMMAND_BYTES_MAX} bytes")
 }
 
 /// Most names that an accepting reason lists.

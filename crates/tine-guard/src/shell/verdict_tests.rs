@@ -58,6 +58,45 @@ fn the_wide_verdict_explains_itself() {
     insta::assert_snapshot!(wide_reason("for f in a; do ls"), @"refused: at column 18: `done` is missing here");
 }
 
+/// What a variable without quotes holds may end with a blank, so that what stands behind it is an option.
+#[test]
+fn a_variable_divides_no_option_off() {
+    for text in [
+        "for f in *; do sort $f-oz; done",
+        "for f in *; do find $f-delete; done",
+        "for f in *; do find $f\"-delete\"; done",
+        "for f in *; do git log a$f--output=z; done",
+        "for f in *; do tree $(ls)-oz; done",
+        "x=$(cat f); find a$x-delete",
+        "x=$(cat f); find a$x",
+    ] {
+        assert!(wide_reason(text).starts_with("refused"), "{text}");
+    }
+    for text in [
+        "for f in *; do sort \"$f\"-oz; done",
+        "for f in *; do find \"$f\"-delete; done",
+        "for f in *; do find $f -name x; done",
+        "for f in *; do cat $f-old; done",
+        "x=$(cat f); find \"a$x\"",
+    ] {
+        assert!(wide_reason(text).starts_with("read-only"), "{text}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_read_is_told_why_it_is_none() {
+    let whys =
+        ["make -n", "cargo fmt --check", "git fetch", "terraform plan", "docker ps", "gh pr list"];
+    insta::assert_snapshot!(whys.map(wide_reason).join("\n"), @r#"
+    refused: `make` at column 1: with `-n` too it runs what `$(shell …)` and `+` in the makefile say
+    refused: `cargo` at column 1: it runs code of the project
+    refused: `fetch` at column 5: it reaches a network, by programs that settings may name
+    refused: `terraform` at column 1: it runs the project's providers, which reach a network
+    refused: `docker` at column 1: it speaks to a service that may do anything on the machine
+    refused: `gh` at column 1: it reaches a network, by programs that settings may name
+    "#);
+}
+
 #[test]
 fn long_and_deep_texts_end() {
     for piece in [

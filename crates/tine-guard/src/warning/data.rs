@@ -1,7 +1,7 @@
 //! Machines, services and databases; and code from the network.
 
 use super::Warning;
-use super::split::Piece;
+use crate::shell::reading::Command;
 
 /// Programs that take SQL.
 const SQL_CLIENTS: [&str; 9] = [
@@ -20,14 +20,12 @@ const SHELLS: [&str; 10] =
     ["sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node"];
 
 /// A shell that is fed by a download.
-pub(super) fn piped_into_shell(pieces: &[Piece]) -> Option<Warning> {
-    let name = |piece: &Piece| piece.program().map(|(name, _)| name.to_owned()).unwrap_or_default();
+pub(super) fn piped_into_shell(commands: &[&Command]) -> Option<Warning> {
     let mut downloaded = false;
-    for piece in pieces {
-        let name = name(piece);
-        downloaded =
-            matches!(name.as_str(), "curl" | "wget" | "fetch") || (downloaded && piece.piped);
-        if downloaded && piece.piped && SHELLS.contains(&name.as_str()) {
+    for command in commands {
+        let name = command.program();
+        downloaded = matches!(name, "curl" | "wget" | "fetch") || (downloaded && command.is_piped);
+        if downloaded && command.is_piped && SHELLS.contains(&name) {
             return Warning::ruins("runs code from the network unseen");
         }
     }
@@ -115,10 +113,8 @@ pub(super) fn warning(name: &str, arguments: &[String]) -> Option<Warning> {
 }
 
 /// What SQL inside a command would lose, where one of its programs takes any.
-pub(super) fn sql(pieces: &[Piece], text: &str) -> Option<Warning> {
-    let takes =
-        |piece: &Piece| piece.program().is_some_and(|(name, _)| SQL_CLIENTS.contains(&name));
-    if !pieces.iter().any(takes) {
+pub(super) fn sql(commands: &[&Command], text: &str) -> Option<Warning> {
+    if !commands.iter().any(|command| SQL_CLIENTS.contains(&command.program())) {
         return None;
     }
     let lower = text.to_lowercase();

@@ -1,7 +1,7 @@
 //! Programs that delete or overwrite files, and those that edit them in place.
 
 use super::Warning;
-use super::split::Piece;
+use crate::shell::NAMES;
 
 /// Devices that are no disk.
 const HARMLESS_DEVICES: [&str; 9] = [
@@ -24,12 +24,9 @@ fn is_device(path: &str) -> bool {
 }
 
 /// Output that goes to a disk itself.
-pub(super) fn redirect(piece: &Piece) -> Option<Warning> {
-    piece
-        .targets
-        .iter()
-        .find(|target| is_device(target))
-        .and_then(|_| Warning::ruins("writes over a device"))
+pub(super) fn outputs(outputs: &[String]) -> Option<Warning> {
+    let device = outputs.iter().find(|target| is_device(target));
+    device.and_then(|_| Warning::ruins("writes over a device"))
 }
 
 /// The warning for a program and its arguments.
@@ -49,13 +46,13 @@ fn has(arguments: &[String], options: &[&str]) -> bool {
 
 /// Whether an operand is a whole system or home.
 fn names_everything(arguments: &[String]) -> bool {
-    has(
-        arguments,
-        &[
-            "/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "${HOME}", "/home", "/etc", "/usr",
-            "/var",
-        ],
-    )
+    // Names of files stand for the mark: `/*`.
+    let below = |word: &str| word.strip_suffix(NAMES).is_some_and(|path| path.ends_with('/'));
+    arguments.iter().any(|word| {
+        let path = word.trim_end_matches(NAMES);
+        matches!(path, "/" | "~" | "~/" | "/home" | "/etc" | "/usr" | "/var")
+            && (path == word || below(word))
+    })
 }
 
 fn deletes(name: &str, arguments: &[String]) -> Option<Warning> {

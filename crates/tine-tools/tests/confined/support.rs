@@ -59,7 +59,8 @@ impl House {
     ) -> String {
         let raw = RawJson::parse(&input.to_string()).unwrap();
         let (directory, real) = (self.place.directory(), self.place.real_directory());
-        let real = tine_guard::real_call((tool, &raw), directory, real).unwrap().unwrap();
+        let call = tine_guard::Call::new(tool, &raw, directory);
+        let real = tine_guard::real_call(&call, real).unwrap().unwrap();
         between();
         self.run_at(&self.place.judged(&real.path), tool, input)
     }

@@ -174,7 +174,7 @@ fn ended(notice: &TaskNotification) -> String {
 fn call(id: &ToolCallId, name: &str, input: &ToolInput, directory: &Path) -> CallPiece {
     let (line, input) = match input {
         ToolInput::Valid(input) => {
-            let line = describe(&Call { tool: name, input, directory });
+            let line = describe(&Call::new(name, input, directory));
             let line = line.split_once(": ").map_or(String::new(), |(_, rest)| rest.to_owned());
             (line, input.as_str().to_owned())
         }

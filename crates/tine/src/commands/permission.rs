@@ -82,7 +82,7 @@ fn offers(row: &PermissionRow) -> Vec<OfferedRule> {
     match (row.state, RawJson::parse(&row.input)) {
         (PermissionState::Pending, Ok(input)) => {
             let directory = Path::new(&row.directory);
-            wider_rules(&Call { tool: &row.tool, input: &input, directory }, row.widest)
+            wider_rules(&Call::new(&row.tool, &input, directory), row.widest)
         }
         _ => Vec::new(),
     }

@@ -172,7 +172,7 @@ impl Transcript {
         let line = match (input, self.detail) {
             (ToolInput::Valid(input), Detail::Short) => {
                 let input = &self.secrets.json(input);
-                describe(&Call { tool: name, input, directory: &self.directory })
+                describe(&Call::new(name, input, &self.directory))
             }
             (ToolInput::Valid(input), Detail::Full) => {
                 format!("{name}: {}", one_line(input.as_str()))

@@ -441,13 +441,16 @@ fn a_verdict_is_explained() {
       …      not known
     --- stderr
     ");
-    check!(why("ls )"), @"
+    check!(why("ls )"), @r#"
     code: 56
     --- stdout
     asked about: the rule `Bash(git push*)` may deny it: `)` at column 4: this closes nothing
 
+    COMMAND  RULE
+    ls       none
+
     There may be more commands: `)` at column 4: this closes nothing.
     --- stderr
-    ");
+    "#);
     check!(home.ran(&["permission", "why", "--json", "sudo git push"]).stdout, @r#"{"verdict":"deny","reason":"the rule `Bash(git push*)` denies it","commands":[{"command":"sudo git push","depth":0,"runs_unknown":false,"rules":[]},{"command":"git push","depth":1,"runs_unknown":false,"rules":[{"list":"deny","rule":"Bash(git push*)","perhaps":false}]}],"uncertain":null,"does_more":false}"#);
 }

@@ -378,12 +378,14 @@ pub(super) fn behind(before: Value, next: Value) -> Value {
 struct Builder {
     words: Vec<Word>,
     current: Option<Word>,
+    /// Whether the piece before may end with a blank that divides words.
+    may_divide: bool,
     at: usize,
 }
 
 impl Builder {
     fn new(at: usize) -> Self {
-        Self { words: Vec::new(), current: None, at }
+        Self { words: Vec::new(), current: None, may_divide: false, at }
     }
 
     fn word(&mut self) -> &mut Word {
@@ -401,7 +403,14 @@ impl Builder {
         for piece in pieces {
             match piece {
                 Piece::Literal(text, quoted) => {
+                    let may_divide = self.may_divide && text.starts_with('-');
                     let word = self.word();
+                    if may_divide && !word.may_be_option() {
+                        // Behind a blank it is an option.
+                        let end = word.text.len();
+                        let (name, quoted) = (String::new(), true);
+                        word.variables.insert(0, Variable { name, start: 0, end, quoted });
+                    }
                     word.text.push_str(text);
                     word.quoted |= *quoted;
                 }
@@ -413,6 +422,8 @@ impl Builder {
                 }
                 Piece::Of(value, quoted) => self.value(value, *quoted),
             }
+            self.may_divide =
+                matches!(piece, Piece::Of(Value::Names | Value::Numbered | Value::Any, false));
         }
         self.words.extend(self.current);
         self.words

@@ -24,6 +24,8 @@ mod walk;
 pub(super) use self::expand::NUMBER;
 pub(crate) use self::expand::{MARK as UNKNOWN, NAMES};
 pub(super) use self::names::is_run;
+use std::collections::BTreeSet;
+
 use self::value::Value;
 use self::walk::Evaluator;
 pub(super) use self::walk::Ran;
@@ -53,6 +55,8 @@ pub(super) struct Reading {
     pub(super) is_indirect: bool,
     /// Texts in variables that the shell or a program may run; `None` for one that is not known.
     pub(super) held: Vec<Option<String>>,
+    /// Names of variables that assignments set.
+    pub(super) assigned: BTreeSet<String>,
 }
 
 impl Reading {
@@ -92,6 +96,7 @@ pub(super) fn follow(parsed: &Parsed, reader: Reader) -> Reading {
         does_more: evaluator.does_more,
         is_indirect: evaluator.is_indirect,
         held: evaluator.held,
+        assigned: evaluator.assigned,
     }
 }
 

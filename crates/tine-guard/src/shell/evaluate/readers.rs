@@ -3,6 +3,7 @@
 
 use super::walk::Judged;
 use crate::shell::refusal::Refusal;
+use crate::shell::table::asked::why_asked;
 use crate::shell::utility::ReadPath;
 use crate::shell::word::Word;
 
@@ -170,7 +171,8 @@ pub(super) fn judge(name: &Word, arguments: &[Word]) -> Option<Judged<Vec<ReadPa
     };
     let found = LISTS.iter().find(|(known, words, _)| *known == tool && first(words));
     let Some((_, words, options)) = found else {
-        let why = "only its version, or a list of what is there, only reads";
+        let why = why_asked(tool, arguments)
+            .unwrap_or("only its version, or a list of what is there, only reads");
         return Some(Err(Refusal::new(name.at, tool, why)));
     };
     let rest = &arguments[words.len()..];

@@ -29,6 +29,8 @@ pub(in crate::shell) struct Ran {
     pub(in crate::shell) words: Vec<Word>,
     /// The text of its input, where that is known.
     pub(in crate::shell) input: Option<String>,
+    /// Whether it reads what another command of its pipeline prints.
+    pub(in crate::shell) is_piped: bool,
 }
 
 /// Most commands that are judged for one text; loops and variables make more of them than are written.
@@ -64,6 +66,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) is_indirect: bool,
     /// Texts in variables that the shell or a program may run; `None` for one that is not known.
     pub(super) held: Vec<Option<String>>,
+    /// Names of variables that assignments set.
+    pub(super) assigned: BTreeSet<String>,
     /// Whether variables that the text does not set may come from a text around it.
     pub(super) is_within: bool,
     /// Variables that functions set, whenever those run; `None` where any may be set.
@@ -71,6 +75,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) functions: usize,
     /// What held where a loop was left, for each loop around.
     loops: Vec<Vec<Variables>>,
+    /// Whether the input comes from another command of a pipeline.
+    is_piped: bool,
     steps: usize,
     /// Whether an error ends the reading.
     is_exhausted: bool,
@@ -90,10 +96,12 @@ impl<'a> Evaluator<'a> {
             outputs: Vec::new(),
             is_indirect: false,
             held: Vec::new(),
+            assigned: BTreeSet::new(),
             is_within: false,
             loose: Some(BTreeSet::new()),
             functions: 0,
             loops: Vec::new(),
+            is_piped: false,
             steps: 0,
             is_exhausted: false,
         }
@@ -142,11 +150,14 @@ impl<'a> Evaluator<'a> {
         let before = self.variables.clone();
         let mut after = before.clone();
         let mut passed = Some(input.clone());
-        for command in commands {
+        let is_piped = self.is_piped;
+        for (at, command) in commands.iter().enumerate() {
+            self.is_piped = is_piped || at > 0;
             self.variables = before.clone();
             passed = self.command(command, &passed.unwrap_or(Value::Any))?;
             after = after.or(&self.variables);
         }
+        self.is_piped = is_piped;
         self.variables = after;
         Ok(passed)
     }
@@ -327,7 +338,7 @@ impl<'a> Evaluator<'a> {
             }
             let more = self.soften(judged, Some(Value::Any))?;
             printed = either(printed, more);
-            self.ran.push(Ran { words: form, input: text.clone() });
+            self.ran.push(Ran { words: form, input: text.clone(), is_piped: self.is_piped });
         }
         Ok(printed)
     }
@@ -342,6 +353,7 @@ impl<'a> Evaluator<'a> {
 
     fn assignment(&mut self, assignment: &Assignment) -> Judged<()> {
         let Assignment { name, append, values, list, subscripts, at } = assignment;
+        self.assigned.insert(name.clone());
         for subscript in subscripts {
             self.compute(subscript)?;
         }
@@ -380,6 +392,7 @@ impl<'a> Evaluator<'a> {
             _ => Value::text(""),
         };
         let name = assignment.name.as_str();
+        self.assigned.insert(name.to_owned());
         self.does_more |= !is_harmless(name, value.only());
         self.note_held(name, &value);
         if name == "IFS" && command == "read" && !assignment.list {

@@ -24,7 +24,7 @@ pub(super) const RARE: &str = "a command of this kind is not judged";
 /// A text as it was read.
 #[derive(Debug)]
 pub(in crate::shell) struct Parsed {
-    /// Its commands; none where its reading is not certain.
+    /// Its commands, up to where its reading is not certain.
     pub(in crate::shell) list: List,
     pub(in crate::shell) documents: Vec<Template>,
     /// The first piece that no verdict accepts.
@@ -43,24 +43,22 @@ pub(in crate::shell) fn parse(text: &str, is_bash: bool) -> Parsed {
         parser.object_to(Refusal::new(at, character.encode_utf8(&mut [0; 4]), why));
     }
     parser.is_bash = is_bash;
+    let mut list = List::new();
     let read = parser.nested(|parser| {
-        let list = parser.list(&[])?;
+        parser.list_into(&mut list, &[])?;
         match parser.peek() {
             Some(_) => parser.refuse(2, "this closes nothing"),
-            None => Ok(list),
+            None => Ok(()),
         }
     });
     if read.is_ok() {
         parser.check_ended();
-    }
-    if read.as_ref().is_ok_and(List::is_empty) {
-        parser.object_to(Refusal::new(0, "", "there is no command"));
+        if list.is_empty() {
+            parser.object_to(Refusal::new(0, "", "there is no command"));
+        }
     }
     let Parser { documents, objection, strict, .. } = parser;
-    let (list, unread) = match read {
-        Ok(list) => (list, None),
-        Err(refusal) => (List::new(), Some(refusal)),
-    };
+    let unread = read.err();
     Parsed { list, documents, objection, strict: strict.or_else(|| unread.clone()), unread }
 }
 
@@ -84,7 +82,13 @@ impl Parser<'_> {
 
     /// Reads commands up to one of the reserved words, a closing parenthesis, `;;` or the end; these stay.
     pub(super) fn list(&mut self, stops: &[&str]) -> Read<List> {
-        let (mut items, mut link) = (List::new(), Link::Sequence);
+        let mut items = List::new();
+        self.list_into(&mut items, stops)?;
+        Ok(items)
+    }
+
+    fn list_into(&mut self, items: &mut List, stops: &[&str]) -> Read<()> {
+        let mut link = Link::Sequence;
         loop {
             self.skip_lines()?;
             let stops_here = match self.peek() {
@@ -93,12 +97,12 @@ impl Parser<'_> {
                 _ => self.reserved().is_some_and(|word| stops.contains(&word)),
             };
             if stops_here && link == Link::Sequence {
-                return Ok(items);
+                return Ok(());
             }
             items.push(Item { link, pipeline: self.pipeline()?, background: false });
             self.skip_blanks()?;
             link = match (self.peek(), self.peek_at(1)) {
-                (None | Some(b')'), _) | (Some(b';'), Some(b';' | b'&')) => return Ok(items),
+                (None | Some(b')'), _) | (Some(b';'), Some(b';' | b'&')) => return Ok(()),
                 (Some(b'\n'), _) => {
                     self.line_end()?;
                     Link::Sequence

@@ -101,7 +101,7 @@ mod tests {
         let verdict = |command: &str| {
             let input = serde_json::json!({ "command": command }).to_string();
             let input = RawJson::parse(&input).unwrap();
-            let call = Call { tool: "Bash", input: &input, directory: Path::new("/srv") };
+            let call = Call::new("Bash", &input, Path::new("/srv"));
             judge(&call, permissions.mode.get(), Width::Strict, &permissions.rules)
         };
         let scenario = Scenario::built_in(name).unwrap();

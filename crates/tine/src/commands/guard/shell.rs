@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
-use tine_guard::{ShellVerdict, Width, shell_verdict, warning};
+use tine_guard::{ShellText, ShellVerdict, Width, shell_verdict, warning};
 
 use super::lines::{self, Line};
 use crate::cli::GuardShellArgs;
@@ -32,17 +32,18 @@ pub(crate) fn shell(args: &GuardShellArgs) -> Result<u8, Failure> {
     let Some(command) = args.command.as_deref().filter(|_| !args.jsonl) else {
         return stream(&mut io::stdin().lock(), width);
     };
-    let verdict = shell_verdict(command, width);
+    let command = ShellText::new(command);
+    let verdict = command.verdict(width);
     if args.json {
-        print(&verdict)?;
+        print(verdict)?;
     } else {
-        output::line(&told(command, &verdict))?;
+        output::line(&told(&command, verdict))?;
     }
     Ok(if verdict.read_only { 0 } else { PERMISSION })
 }
 
 /// The verdict for a person, with the warning where there is one.
-fn told(command: &str, verdict: &ShellVerdict) -> String {
+fn told(command: &ShellText, verdict: &ShellVerdict) -> String {
     let head =
         if verdict.read_only { styled(GREEN, "read-only") } else { styled(RED, "not read-only") };
     let warned = warning(command)

@@ -52,7 +52,7 @@ pub(super) fn why(context: &Context, args: &WhyArgs) -> Result<u8, Failure> {
     let input = RawJson::parse(&input)
         .map_err(|error| Failure::input("the command cannot be read").because(&error))?;
     let directory = context.directory.as_path();
-    let call = Call { tool: "Bash", input: &input, directory };
+    let call = Call::new("Bash", &input, directory);
     let Some(explanation) = explain(&call, mode, read_width(directory), &rules) else {
         return Err(Failure::input("the command cannot be read")
             .hint("it is longer than a command can be, or holds a NUL character"));
