@@ -70,24 +70,10 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The tools whose arguments the guard understands.
-    pub(crate) const KNOWN: [&str; 16] = [
-        "Agent",
-        "Bash",
-        "BashOutput",
-        "FileEdit",
-        "FileRead",
-        "FileWrite",
-        "Glob",
-        "Grep",
-        "REPL",
-        "TaskCancel",
-        "TaskClear",
-        "TaskList",
-        "TaskOutput",
-        "TaskSend",
-        "TaskStart",
-        "TaskWait",
-    ];
+    pub(crate) const KNOWN: [&str; 16] = words!(
+        "Agent Bash BashOutput FileEdit FileRead FileWrite Glob Grep REPL TaskCancel TaskClear TaskList TaskOutput \
+        TaskSend TaskStart TaskWait"
+    );
 
     pub(crate) fn of(tool: &str) -> Self {
         match tool {

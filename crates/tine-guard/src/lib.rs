@@ -12,6 +12,9 @@
 //! lead ([`real_path`]); opening what was judged, relative to a directory handle and without following links, is
 //! the tools' part.
 
+#[macro_use]
+mod words;
+
 mod arguments;
 mod call;
 mod command;

@@ -8,104 +8,19 @@ use std::borrow::Cow;
 use std::path::{Component, Path};
 
 /// Names that a program picks up because somebody opens the directory, changes into it, commits or pushes. In lower case, sorted.
-const PROTECTED: [&str; 96] = [
-    ".aider.conf.yml",
-    ".autoenv",
-    ".autoenv.zsh",
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".buildkite",
-    ".cargo",
-    ".circleci",
-    ".claude",
-    ".codex",
-    ".config",
-    ".cursor",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".dir-locals.el",
-    ".direnv",
-    ".drone.yml",
-    ".emacs",
-    ".emacs.d",
-    ".env",
-    ".envrc",
-    ".exrc",
-    ".fleet",
-    ".forgejo",
-    ".gdbinit",
-    ".gemini",
-    ".gitattributes",
-    ".gitconfig",
-    ".gitea",
-    ".githooks",
-    ".github",
-    ".gitlab",
-    ".gitlab-ci.yml",
-    ".gitmodules",
-    ".gitpod.yml",
-    ".hg",
-    ".hgrc",
-    ".husky",
-    ".idea",
-    ".inputrc",
-    ".jj",
-    ".lldbinit",
-    ".lvimrc",
-    ".mcp.json",
-    ".mise",
-    ".mise.local.toml",
-    ".mise.toml",
-    ".mvn",
-    ".npmrc",
-    ".nvim.lua",
-    ".nvimrc",
-    ".opencode",
-    ".overcommit.yml",
-    ".pdbrc",
-    ".pre-commit-config.yaml",
-    ".profile",
-    ".pythonrc",
-    ".pythonstartup",
-    ".rvmrc",
-    ".screenrc",
-    ".sl",
-    ".teamcity",
-    ".tine",
-    ".tmux.conf",
-    ".tool-versions",
-    ".travis.yml",
-    ".vimrc",
-    ".vscode",
-    ".windsurf",
-    ".woodpecker",
-    ".woodpecker.yml",
-    ".worktreeinclude",
-    ".zed",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    "appveyor.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "cloudbuild.yaml",
-    "devbox.json",
-    "jenkinsfile",
-    "lefthook.yaml",
-    "lefthook.yml",
-    "mise.local.toml",
-    "mise.toml",
-    "opencode.json",
-    "opencode.jsonc",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "wercker.yml",
-];
+const PROTECTED: [&str; 96] = words!(
+    ".aider.conf.yml .autoenv .autoenv.zsh .bash_aliases .bash_login .bash_logout .bash_profile .bashrc \
+    .buildkite .cargo .circleci .claude .codex .config .cursor .devcontainer .devcontainer.json .dir-locals.el \
+    .direnv .drone.yml .emacs .emacs.d .env .envrc .exrc .fleet .forgejo .gdbinit .gemini .gitattributes \
+    .gitconfig .gitea .githooks .github .gitlab .gitlab-ci.yml .gitmodules .gitpod.yml .hg .hgrc .husky .idea \
+    .inputrc .jj .lldbinit .lvimrc .mcp.json .mise .mise.local.toml .mise.toml .mvn .npmrc .nvim.lua .nvimrc \
+    .opencode .overcommit.yml .pdbrc .pre-commit-config.yaml .profile .pythonrc .pythonstartup .rvmrc .screenrc \
+    .sl .teamcity .tine .tmux.conf .tool-versions .travis.yml .vimrc .vscode .windsurf .woodpecker \
+    .woodpecker.yml .worktreeinclude .zed .zlogin .zlogout .zprofile .zshenv .zshrc appveyor.yml \
+    azure-pipelines.yml bitbucket-pipelines.yml cloudbuild.yaml devbox.json jenkinsfile lefthook.yaml \
+    lefthook.yml mise.local.toml mise.toml opencode.json opencode.jsonc sitecustomize.py usercustomize.py \
+    wercker.yml"
+);
 
 /// Names that tell tine or its agents what to do, wherever they lie. Confined agents may write those that are not protected: they
 /// start nothing by themselves, and people are told when they come in. In lower case, sorted.
@@ -116,45 +31,13 @@ const PROGRAM_FOLDERS: [&str; 4] = ["node_modules", ".venv", "venv", ".bin"];
 
 /// Names that run code when somebody builds, tests or formats the project. They are sources like any other there, and a worker
 /// edits them; a note has none of these names. In lower case, sorted.
-const BUILDS: [&str; 37] = [
-    ".babelrc",
-    ".babelrc.js",
-    ".bazelrc",
-    ".buckconfig",
-    ".eslintrc.cjs",
-    ".eslintrc.js",
-    ".justfile",
-    ".mocharc.js",
-    ".pnp.cjs",
-    ".prettierrc.js",
-    ".yarn",
-    ".yarnrc",
-    ".yarnrc.yml",
-    "build.gradle",
-    "build.gradle.kts",
-    "build.rs",
-    "conftest.py",
-    "containerfile",
-    "dockerfile",
-    "gnumakefile",
-    "gradlew",
-    "gradlew.bat",
-    "justfile",
-    "makefile",
-    "mvnw",
-    "mvnw.cmd",
-    "noxfile.py",
-    "package.json",
-    "rakefile",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    "settings.gradle",
-    "settings.gradle.kts",
-    "setup.py",
-    "taskfile.yaml",
-    "taskfile.yml",
-    "vagrantfile",
-];
+const BUILDS: [&str; 37] = words!(
+    ".babelrc .babelrc.js .bazelrc .buckconfig .eslintrc.cjs .eslintrc.js .justfile .mocharc.js .pnp.cjs \
+    .prettierrc.js .yarn .yarnrc .yarnrc.yml build.gradle build.gradle.kts build.rs conftest.py containerfile \
+    dockerfile gnumakefile gradlew gradlew.bat justfile makefile mvnw mvnw.cmd noxfile.py package.json rakefile \
+    rust-toolchain rust-toolchain.toml settings.gradle settings.gradle.kts setup.py taskfile.yaml taskfile.yml \
+    vagrantfile"
+);
 
 /// The ending of programs for Nix, which run whenever somebody builds or opens a shell.
 const NIX: &str = ".nix";
@@ -177,85 +60,15 @@ const REPOSITORY_DATA: [&str; 3] = ["logs", "objects", "refs"];
 
 /// Places below a home where the user's shell, desktop and tools look for programs and for what they run as they start, beside those whose
 /// names are protected everywhere. A confined agent whose directory is the home writes in none of them.
-pub const HOME_STARTERS: [&str; 77] = [
-    ".aliases",
-    ".asdf",
-    ".atom",
-    ".bash_completion",
-    ".bash_functions",
-    ".bun",
-    ".byobu",
-    ".composer",
-    ".condarc",
-    ".cshrc",
-    ".curlrc",
-    ".deno",
-    ".dircolors",
-    ".elvish",
-    ".exports",
-    ".fluxbox",
-    ".forward",
-    ".functions",
-    ".fzf",
-    ".fzf.bash",
-    ".fzf.zsh",
-    ".gem",
-    ".ghci",
-    ".ghcup",
-    ".gradle/init.d",
-    ".gradle/init.gradle",
-    ".guile",
-    ".gvimrc",
-    ".i3",
-    ".ideavimrc",
-    ".irbrc",
-    ".jenv",
-    ".julia/config",
-    ".krew",
-    ".kshrc",
-    ".lesskey",
-    ".lessfilter",
-    ".local",
-    ".login",
-    ".logout",
-    ".luarocks",
-    ".m2/settings.xml",
-    ".mailcap",
-    ".mambarc",
-    ".mkshrc",
-    ".mozilla",
-    ".nix-profile",
-    ".npm-global",
-    ".nvm",
-    ".oh-my-bash",
-    ".oh-my-zsh",
-    ".opam",
-    ".pam_environment",
-    ".pip",
-    ".pryrc",
-    ".psqlrc",
-    ".pyenv",
-    ".rbenv",
-    ".Rprofile",
-    ".rustup",
-    ".rvm",
-    ".sdkman",
-    ".sqliterc",
-    ".tcshrc",
-    ".tmux",
-    ".vim",
-    ".volta",
-    ".wgetrc",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".xsessionrc",
-    ".yarn",
-    ".zinit",
-    ".zsh",
-    "bin",
-    "go/bin",
-];
+pub const HOME_STARTERS: [&str; 77] = words!(
+    ".aliases .asdf .atom .bash_completion .bash_functions .bun .byobu .composer .condarc .cshrc .curlrc .deno \
+    .dircolors .elvish .exports .fluxbox .forward .functions .fzf .fzf.bash .fzf.zsh .gem .ghci .ghcup \
+    .gradle/init.d .gradle/init.gradle .guile .gvimrc .i3 .ideavimrc .irbrc .jenv .julia/config .krew .kshrc \
+    .lesskey .lessfilter .local .login .logout .luarocks .m2/settings.xml .mailcap .mambarc .mkshrc .mozilla \
+    .nix-profile .npm-global .nvm .oh-my-bash .oh-my-zsh .opam .pam_environment .pip .pryrc .psqlrc .pyenv \
+    .rbenv .Rprofile .rustup .rvm .sdkman .sqliterc .tcshrc .tmux .vim .volta .wgetrc .xinitrc .xprofile \
+    .xsession .xsessionrc .yarn .zinit .zsh bin go/bin"
+);
 
 /// Whether a confined agent writes nothing at `below`, a path below a directory that it may write in, without links. True for a
 /// protected folder and all in it. Of a repository's own folder (`.git` at any depth, `*.git`) only its settings and hooks

@@ -33,59 +33,11 @@ const SEARCH_WITH_OPTION: [&str; 8] =
     ["grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "ugrep", "diff"];
 
 /// Commands that print nothing of what is in the files that they name, or that run another command, which counts for itself.
-const PRINT_NO_CONTENT: [&str; 51] = [
-    ":",
-    "[",
-    "[[",
-    "b2sum",
-    "basename",
-    "break",
-    "cd",
-    "cksum",
-    "command",
-    "continue",
-    "date",
-    "dirname",
-    "du",
-    "echo",
-    "env",
-    "exit",
-    "export",
-    "expr",
-    "false",
-    "file",
-    "find",
-    "git",
-    "ionice",
-    "ls",
-    "mapfile",
-    "md5sum",
-    "nice",
-    "printf",
-    "pwd",
-    "read",
-    "readarray",
-    "readlink",
-    "realpath",
-    "return",
-    "seq",
-    "set",
-    "sha1sum",
-    "sha256sum",
-    "sha512sum",
-    "shopt",
-    "sleep",
-    "stat",
-    "test",
-    "time",
-    "timeout",
-    "tree",
-    "true",
-    "type",
-    "unset",
-    "wc",
-    "xargs",
-];
+const PRINT_NO_CONTENT: [&str; 51] = words!(
+    ": [ [[ b2sum basename break cd cksum command continue date dirname du echo env exit export expr false file \
+    find git ionice ls mapfile md5sum nice printf pwd read readarray readlink realpath return seq set sha1sum \
+    sha256sum sha512sum shopt sleep stat test time timeout tree true type unset wc xargs"
+);
 
 impl Sweep {
     /// Finds what a command searches or prints. Empty for a command that is not read-only.

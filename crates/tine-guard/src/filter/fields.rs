@@ -10,24 +10,10 @@ use crate::call::shown;
 
 /// Names under which hosts and models write the path of a call. Two of them in one call could mean two
 /// paths, of which only one is judged.
-const PATH_NAMES: [&str; 16] = [
-    "file_path",
-    "filepath",
-    "path",
-    "file",
-    "filename",
-    "file_name",
-    "absolute_path",
-    "abs_path",
-    "target",
-    "target_file",
-    "target_path",
-    "notebook_path",
-    "dest",
-    "destination",
-    "uri",
-    "url",
-];
+const PATH_NAMES: [&str; 16] = words!(
+    "file_path filepath path file filename file_name absolute_path abs_path target target_file target_path \
+    notebook_path dest destination uri url"
+);
 
 /// A tool's own names for its path, of which the first is used by the built-in tool.
 const FILE_PATH: &str = "file_path";

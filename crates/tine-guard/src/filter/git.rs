@@ -13,57 +13,12 @@ use crate::shell::ShellText;
 use crate::shell::reading::is_mark;
 
 /// Subcommands that read, or change only the worktree, its index and its HEAD, which is on no branch.
-const OWN: [&str; 49] = [
-    "add",
-    "am",
-    "annotate",
-    "apply",
-    "archive",
-    "blame",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "cherry-pick",
-    "clean",
-    "commit",
-    "commit-tree",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "for-each-ref",
-    "format-patch",
-    "grep",
-    "hash-object",
-    "help",
-    "log",
-    "ls-files",
-    "ls-tree",
-    "merge",
-    "merge-base",
-    "merge-tree",
-    "mv",
-    "name-rev",
-    "range-diff",
-    "read-tree",
-    "rebase",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "shortlog",
-    "show",
-    "show-ref",
-    "status",
-    "update-index",
-    "version",
-    "whatchanged",
-    "write-tree",
-];
+const OWN: [&str; 49] = words!(
+    "add am annotate apply archive blame cat-file check-attr check-ignore cherry-pick clean commit commit-tree \
+    count-objects describe diff diff-files diff-index diff-tree for-each-ref format-patch grep hash-object help \
+    log ls-files ls-tree merge merge-base merge-tree mv name-rev range-diff read-tree rebase reset restore \
+    rev-list rev-parse revert rm shortlog show show-ref status update-index version whatchanged write-tree"
+);
 
 /// Subcommands that only read when their words are of this kind.
 const READING: [(&str, &[&str]); 7] = [
@@ -77,25 +32,10 @@ const READING: [(&str, &[&str]); 7] = [
 ];
 
 /// Options with which `git branch` and `git tag` only list; those with a value carry it after `=`.
-const LISTING: [&str; 17] = [
-    "-a",
-    "--all",
-    "-r",
-    "--remotes",
-    "-v",
-    "-vv",
-    "--verbose",
-    "-l",
-    "--list",
-    "--show-current",
-    "--sort",
-    "--format",
-    "--column",
-    "--contains",
-    "--merged",
-    "--no-merged",
-    "--points-at",
-];
+const LISTING: [&str; 17] = words!(
+    "-a --all -r --remotes -v -vv --verbose -l --list --show-current --sort --format --column --contains --merged \
+    --no-merged --points-at"
+);
 
 /// Those of them that make the words beside them patterns or commits, not new names.
 const PATTERNED: [&str; 6] =
@@ -113,18 +53,10 @@ const PLAIN_GLOBALS: [&str; 7] = [
 ];
 
 /// Variables that say who commits, or which program writes a message, and leave git in this repository.
-const PLAIN_VARIABLES: [&str; 10] = [
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_DATE",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_PAGER",
-    "GIT_MERGE_AUTOEDIT",
-];
+const PLAIN_VARIABLES: [&str; 10] = words!(
+    "GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE \
+    GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_MERGE_AUTOEDIT"
+);
 
 /// Settings for one command that say no more than those variables.
 const PLAIN_SETTINGS: [&str; 8] = [

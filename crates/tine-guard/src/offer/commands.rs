@@ -103,24 +103,9 @@ const RUN_NOTHING: [&str; 25] = [
 const RUN_SCRIPT: [&str; 2] = ["npm run", "pnpm run"];
 
 /// Beginnings of names of such scripts that check or build. Any other name may be a door to any program. Sorted.
-const SCRIPTS: [&str; 16] = [
-    "build",
-    "check",
-    "compile",
-    "coverage",
-    "e2e",
-    "fmt",
-    "format",
-    "jest",
-    "lint",
-    "prettier",
-    "test",
-    "tests",
-    "tsc",
-    "typecheck",
-    "types",
-    "unit",
-];
+const SCRIPTS: [&str; 16] = words!(
+    "build check compile coverage e2e fmt format jest lint prettier test tests tsc typecheck types unit"
+);
 
 /// Most words of a command's name.
 const WORDS_MAX: usize = 3;

@@ -1,18 +1,8 @@
 //! The names and places themselves. All words are in lower case, because paths are compared so.
 
 /// Folders that hold keys, wherever they lie.
-pub(super) const FOLDERS: [&str; 10] = [
-    ".aliyun",
-    ".aws",
-    ".azure",
-    ".docker",
-    ".gnupg",
-    ".kube",
-    ".oci",
-    ".password-store",
-    ".putty",
-    ".ssh",
-];
+pub(super) const FOLDERS: [&str; 10] =
+    words!(".aliyun .aws .azure .docker .gnupg .kube .oci .password-store .putty .ssh");
 
 /// Files that hold keys, passwords, or what was typed among them. Sorted.
 pub(super) const NAMES: [&str; 86] = [
@@ -105,88 +95,28 @@ pub(super) const NAMES: [&str; 86] = [
 ];
 
 /// The same, with endings that most files of a project have. Sorted.
-pub(super) const COMMON_NAMES: [&str; 25] = [
-    "appsettings.production.json",
-    "appsettings.secrets.json",
-    "appsettings.staging.json",
-    "credentials.csv",
-    "credentials.ini",
-    "credentials.xml",
-    "credentials.yaml",
-    "credentials.yml",
-    "keystore.properties",
-    "kubeconfig.yaml",
-    "kubeconfig.yml",
-    "secrets.env",
-    "secrets.ini",
-    "secrets.json",
-    "secrets.properties",
-    "secrets.toml",
-    "secrets.yaml",
-    "secrets.yml",
-    "service-account-key.json",
-    "service_account_key.json",
-    "serviceaccount.json",
-    "signing.properties",
-    "vault-pass.txt",
-    "vault_pass.txt",
-    "vault_password.txt",
-];
+pub(super) const COMMON_NAMES: [&str; 25] = words!(
+    "appsettings.production.json appsettings.secrets.json appsettings.staging.json credentials.csv \
+    credentials.ini credentials.xml credentials.yaml credentials.yml keystore.properties kubeconfig.yaml \
+    kubeconfig.yml secrets.env secrets.ini secrets.json secrets.properties secrets.toml secrets.yaml secrets.yml \
+    service-account-key.json service_account_key.json serviceaccount.json signing.properties vault-pass.txt \
+    vault_pass.txt vault_password.txt"
+);
 
 /// Endings of private keys, of key stores, and of files in which programs keep them.
-pub(super) const ENDINGS: [&str; 28] = [
-    ".agekey",
-    ".bks",
-    ".env",
-    ".gpg",
-    ".htpasswd",
-    ".jceks",
-    ".jks",
-    ".kdb",
-    ".kdbx",
-    ".key",
-    ".keychain",
-    ".keychain-db",
-    ".keystore",
-    ".keytab",
-    ".kubeconfig",
-    ".kwl",
-    ".ovpn",
-    ".p12",
-    ".p8",
-    ".pem",
-    ".pfx",
-    ".pk8",
-    ".pkcs12",
-    ".ppk",
-    ".psafe3",
-    ".secret",
-    ".tfstate",
-    ".tfvars",
-];
+pub(super) const ENDINGS: [&str; 28] = words!(
+    ".agekey .bks .env .gpg .htpasswd .jceks .jks .kdb .kdbx .key .keychain .keychain-db .keystore .keytab \
+    .kubeconfig .kwl .ovpn .p12 .p8 .pem .pfx .pk8 .pkcs12 .ppk .psafe3 .secret .tfstate .tfvars"
+);
 
 /// Beginnings of files that hold settings with passwords.
 pub(super) const BEGINNINGS: [&str; 3] = [".env.", ".env-", ".env_"];
 
 /// Names that say so only as the last one of a path: folders of source text are called so, too.
-pub(super) const FILE_NAMES: [&str; 16] = [
-    ".token",
-    "token",
-    "tokens",
-    "passwords",
-    "api_key",
-    "api-key",
-    "apikey",
-    "api_keys",
-    "access_token",
-    "deploy_key",
-    "deploy-key",
-    "private_key",
-    "private-key",
-    "secret_key",
-    "db_password",
-    "vault_password",
-];
+pub(super) const FILE_NAMES: [&str; 16] = words!(
+    ".token token tokens passwords api_key api-key apikey api_keys access_token deploy_key deploy-key private_key \
+    private-key secret_key db_password vault_password"
+);
 
 /// Endings of the names of private keys without a dot. They count for the last name of a path.
 pub(super) const FILE_ENDINGS: [&str; 4] = ["_dsa", "_ecdsa", "_ed25519", "_rsa"];
@@ -210,47 +140,11 @@ pub(super) const SAMPLE_ENDINGS: [&str; 8] =
     ["csv", "env", "ini", "json", "toml", "txt", "yaml", "yml"];
 
 /// Endings that editors, package managers and people give to a copy, or to one of several of a kind.
-pub(super) const COPIES: [&str; 39] = [
-    "-",
-    "-backup",
-    "-bak",
-    "-dev",
-    "-local",
-    "-old",
-    "-prod",
-    "-production",
-    "-staging",
-    "-test",
-    ".backup",
-    ".bak",
-    ".bkp",
-    ".copy",
-    ".dev",
-    ".development",
-    ".disabled",
-    ".dpkg-dist",
-    ".dpkg-new",
-    ".dpkg-old",
-    ".local",
-    ".new",
-    ".old",
-    ".orig",
-    ".original",
-    ".prev",
-    ".prod",
-    ".production",
-    ".rpmnew",
-    ".rpmorig",
-    ".rpmsave",
-    ".save",
-    ".saved",
-    ".staging",
-    ".swo",
-    ".swp",
-    ".test",
-    ".tmp",
-    "~",
-];
+pub(super) const COPIES: [&str; 39] = words!(
+    "- -backup -bak -dev -local -old -prod -production -staging -test .backup .bak .bkp .copy .dev .development \
+    .disabled .dpkg-dist .dpkg-new .dpkg-old .local .new .old .orig .original .prev .prod .production .rpmnew \
+    .rpmorig .rpmsave .save .saved .staging .swo .swp .test .tmp ~"
+);
 
 /// Key stores below a home that their names do not give away, and what was typed or visited there.
 pub(super) const STORES: [&str; 291] = [
@@ -548,86 +442,26 @@ pub(super) const STORES: [&str; 291] = [
 ];
 
 /// What is open in such a store: instructions and programs that people write, and no key.
-pub(super) const OPEN: [&str; 12] = [
-    ".claude/agents",
-    ".claude/claude.md",
-    ".claude/commands",
-    ".claude/output-styles",
-    ".claude/rules",
-    ".claude/skills",
-    ".codex/agents.md",
-    ".codex/prompts",
-    ".codex/rules",
-    ".codex/skills",
-    ".gemini/commands",
-    ".gemini/gemini.md",
-];
+pub(super) const OPEN: [&str; 12] = words!(
+    ".claude/agents .claude/claude.md .claude/commands .claude/output-styles .claude/rules .claude/skills \
+    .codex/agents.md .codex/prompts .codex/rules .codex/skills .gemini/commands .gemini/gemini.md"
+);
 
 /// Places of the system that hold keys, passwords, or what other programs keep in memory.
-pub(super) const PLACES: [&str; 62] = [
-    "/etc/cni",
-    "/etc/credstore",
-    "/etc/credstore.encrypted",
-    "/etc/cups/ssl",
-    "/etc/dovecot/private",
-    "/etc/exim4/passwd.client",
-    "/etc/gshadow",
-    "/etc/ipsec.d/private",
-    "/etc/ipsec.secrets",
-    "/etc/krb5.keytab",
-    "/etc/kubernetes/admin.conf",
-    "/etc/kubernetes/pki",
-    "/etc/letsencrypt/accounts",
-    "/etc/letsencrypt/archive",
-    "/etc/letsencrypt/keys",
-    "/etc/letsencrypt/live",
-    "/etc/master.passwd",
-    "/etc/mysql/debian.cnf",
-    "/etc/networkmanager/system-connections",
-    "/etc/openvpn",
-    "/etc/pki/private",
-    "/etc/pki/tls/private",
-    "/etc/postfix/sasl_passwd",
-    "/etc/ppp/chap-secrets",
-    "/etc/ppp/pap-secrets",
-    "/etc/rancher",
-    "/etc/security/opasswd",
-    "/etc/shadow",
-    "/etc/ssl/private",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/vault.d",
-    "/etc/wireguard",
-    "/etc/wpa_supplicant",
-    "/private/etc/master.passwd",
-    "/private/etc/sudoers",
-    "/proc/kcore",
-    "/proc/key-users",
-    "/proc/keys",
-    "/proc/kmsg",
-    "/proc/self",
-    "/proc/thread-self",
-    "/proc/vmcore",
-    "/run/credentials",
-    "/run/keys",
-    "/run/secrets",
-    "/run/sudo",
-    "/run/user",
-    "/var/backups/gshadow",
-    "/var/backups/shadow",
-    "/var/lib/bluetooth",
-    "/var/lib/docker",
-    "/var/lib/kubelet",
-    "/var/lib/networkmanager",
-    "/var/lib/private",
-    "/var/lib/samba/private",
-    "/var/lib/sss",
-    "/var/lib/systemd/credential.secret",
-    "/var/lib/tpm",
-    "/var/run/credentials",
-    "/var/run/secrets",
-    "/var/run/user",
-];
+pub(super) const PLACES: [&str; 62] = words!(
+    "/etc/cni /etc/credstore /etc/credstore.encrypted /etc/cups/ssl /etc/dovecot/private /etc/exim4/passwd.client \
+    /etc/gshadow /etc/ipsec.d/private /etc/ipsec.secrets /etc/krb5.keytab /etc/kubernetes/admin.conf \
+    /etc/kubernetes/pki /etc/letsencrypt/accounts /etc/letsencrypt/archive /etc/letsencrypt/keys \
+    /etc/letsencrypt/live /etc/master.passwd /etc/mysql/debian.cnf /etc/networkmanager/system-connections \
+    /etc/openvpn /etc/pki/private /etc/pki/tls/private /etc/postfix/sasl_passwd /etc/ppp/chap-secrets \
+    /etc/ppp/pap-secrets /etc/rancher /etc/security/opasswd /etc/shadow /etc/ssl/private /etc/sudoers \
+    /etc/sudoers.d /etc/vault.d /etc/wireguard /etc/wpa_supplicant /private/etc/master.passwd \
+    /private/etc/sudoers /proc/kcore /proc/key-users /proc/keys /proc/kmsg /proc/self /proc/thread-self \
+    /proc/vmcore /run/credentials /run/keys /run/secrets /run/sudo /run/user /var/backups/gshadow \
+    /var/backups/shadow /var/lib/bluetooth /var/lib/docker /var/lib/kubelet /var/lib/networkmanager \
+    /var/lib/private /var/lib/samba/private /var/lib/sss /var/lib/systemd/credential.secret /var/lib/tpm \
+    /var/run/credentials /var/run/secrets /var/run/user"
+);
 
 /// Devices that hold nobody's data. Any other one may be a disk or the machine's memory.
 pub(super) const DEVICES: [&str; 12] = [

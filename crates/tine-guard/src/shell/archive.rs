@@ -95,22 +95,7 @@ pub(super) fn unzip(arguments: &[Word]) -> Judged {
 /// `xxd`: its options are whole words and stand before the file; `-r` turns back and writes, and what stands behind the file is
 /// written, whatever it looks like.
 pub(super) fn xxd(arguments: &[Word]) -> Judged {
-    const ALONE: [&str; 14] = [
-        "-a",
-        "-b",
-        "-C",
-        "-d",
-        "-E",
-        "-e",
-        "-i",
-        "-p",
-        "-ps",
-        "-plain",
-        "-postscript",
-        "-u",
-        "-v",
-        "-h",
-    ];
+    const ALONE: [&str; 14] = words!("-a -b -C -d -E -e -i -p -ps -plain -postscript -u -v -h");
     const WITH_NUMBER: [&str; 5] = ["-c", "-g", "-l", "-o", "-s"];
     let is_number = |text: &str| {
         !text.is_empty()

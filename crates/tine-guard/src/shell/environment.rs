@@ -4,66 +4,14 @@
 //! key, and is not known here.
 
 /// Names in alphabetical order, for the search.
-const SHOWN: [&str; 58] = [
-    "CARGO_HOME",
-    "CI",
-    "COLORTERM",
-    "COLUMNS",
-    "CONDA_DEFAULT_ENV",
-    "CONDA_PREFIX",
-    "DISPLAY",
-    "EDITOR",
-    "EUID",
-    "GEM_HOME",
-    "GIT_EDITOR",
-    "GIT_PAGER",
-    "GOBIN",
-    "GOPATH",
-    "GOROOT",
-    "HOME",
-    "HOSTNAME",
-    "HOSTTYPE",
-    "JAVA_HOME",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LC_CTYPE",
-    "LD_LIBRARY_PATH",
-    "LINES",
-    "LOGNAME",
-    "MACHTYPE",
-    "MANPATH",
-    "NODE_ENV",
-    "NODE_PATH",
-    "NVM_DIR",
-    "OLDPWD",
-    "OSTYPE",
-    "PAGER",
-    "PATH",
-    "PKG_CONFIG_PATH",
-    "PWD",
-    "PYENV_ROOT",
-    "PYTHONPATH",
-    "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "SHELL",
-    "SHLVL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "UID",
-    "USER",
-    "VIRTUAL_ENV",
-    "VISUAL",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "XDG_SESSION_TYPE",
-    "XDG_STATE_HOME",
-];
+const SHOWN: [&str; 58] = words!(
+    "CARGO_HOME CI COLORTERM COLUMNS CONDA_DEFAULT_ENV CONDA_PREFIX DISPLAY EDITOR EUID GEM_HOME GIT_EDITOR \
+    GIT_PAGER GOBIN GOPATH GOROOT HOME HOSTNAME HOSTTYPE JAVA_HOME LANG LANGUAGE LC_ALL LC_CTYPE LD_LIBRARY_PATH \
+    LINES LOGNAME MACHTYPE MANPATH NODE_ENV NODE_PATH NVM_DIR OLDPWD OSTYPE PAGER PATH PKG_CONFIG_PATH PWD \
+    PYENV_ROOT PYTHONPATH RUSTUP_HOME RUSTUP_TOOLCHAIN RUST_BACKTRACE RUST_LOG SHELL SHLVL TERM TMPDIR TZ UID \
+    USER VIRTUAL_ENV VISUAL XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR XDG_SESSION_TYPE \
+    XDG_STATE_HOME"
+);
 
 /// Whether the text of the variable may be shown.
 pub(super) fn may_be_shown(name: &str) -> bool {

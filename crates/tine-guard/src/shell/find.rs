@@ -8,74 +8,17 @@ use super::word::{Variable, Word};
 const OPTIONS: [&str; 7] = ["-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3"];
 
 /// Parts of an expression that stand alone.
-const ALONE: [&str; 31] = [
-    "!",
-    "(",
-    ")",
-    ",",
-    "-not",
-    "-a",
-    "-and",
-    "-o",
-    "-or",
-    "-true",
-    "-false",
-    "-empty",
-    "-readable",
-    "-nogroup",
-    "-nouser",
-    "-depth",
-    "-d",
-    "-mount",
-    "-xdev",
-    "-noleaf",
-    "-daystart",
-    "-follow",
-    "-ignore_readdir_race",
-    "-noignore_readdir_race",
-    "-warn",
-    "-nowarn",
-    "-print",
-    "-print0",
-    "-ls",
-    "-prune",
-    "-quit",
-];
+const ALONE: [&str; 31] = words!(
+    "! ( ) , -not -a -and -o -or -true -false -empty -readable -nogroup -nouser -depth -d -mount -xdev -noleaf \
+    -daystart -follow -ignore_readdir_race -noignore_readdir_race -warn -nowarn -print -print0 -ls -prune -quit"
+);
 
 /// Parts that take one word.
-const WITH_VALUE: [&str; 31] = [
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-wholename",
-    "-iwholename",
-    "-regex",
-    "-iregex",
-    "-lname",
-    "-ilname",
-    "-type",
-    "-xtype",
-    "-size",
-    "-mtime",
-    "-mmin",
-    "-atime",
-    "-amin",
-    "-ctime",
-    "-cmin",
-    "-user",
-    "-group",
-    "-uid",
-    "-gid",
-    "-perm",
-    "-links",
-    "-inum",
-    "-maxdepth",
-    "-mindepth",
-    "-used",
-    "-fstype",
-    "-regextype",
-];
+const WITH_VALUE: [&str; 31] = words!(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime \
+    -mmin -atime -amin -ctime -cmin -user -group -uid -gid -perm -links -inum -maxdepth -mindepth -used -fstype \
+    -regextype"
+);
 
 /// Parts that take a file to compare with.
 const WITH_PATH: [&str; 4] = ["-newer", "-anewer", "-cnewer", "-samefile"];

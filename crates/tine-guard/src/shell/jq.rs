@@ -7,25 +7,10 @@ use super::word::Word;
 /// Letters that may be joined.
 const LETTERS: &str = "nrRcCMSejsah";
 
-const ALONE: [&str; 17] = [
-    "null-input",
-    "raw-output",
-    "raw-output0",
-    "raw-input",
-    "compact-output",
-    "color-output",
-    "monochrome-output",
-    "sort-keys",
-    "exit-status",
-    "join-output",
-    "slurp",
-    "ascii-output",
-    "tab",
-    "seq",
-    "stream",
-    "unbuffered",
-    "help",
-];
+const ALONE: [&str; 17] = words!(
+    "null-input raw-output raw-output0 raw-input compact-output color-output monochrome-output sort-keys \
+    exit-status join-output slurp ascii-output tab seq stream unbuffered help"
+);
 
 /// Whether a filter says one of the words, where it is no field of an object. A text in quotes that says so counts as well.
 fn names(filter: &str, words: &[&str]) -> bool {

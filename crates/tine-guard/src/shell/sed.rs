@@ -11,18 +11,9 @@ use super::word::Word;
 /// Not `-l`, which takes a value here and none elsewhere, so that its value would be a script there.
 const OPTIONS: Options = Options {
     short: "nrEe:suz",
-    long: &[
-        "quiet",
-        "silent",
-        "expression=",
-        "regexp-extended",
-        "separate",
-        "unbuffered",
-        "null-data",
-        "posix",
-        "sandbox",
-        "debug",
-    ],
+    long: &words!(
+        "quiet silent expression= regexp-extended separate unbuffered null-data posix sandbox debug"
+    ),
     numbers: false,
     attached: true,
     any_harmless: false,

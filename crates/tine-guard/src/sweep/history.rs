@@ -3,120 +3,29 @@
 use super::{Sweep, has_letter, is_unknown};
 
 /// Subcommands that print names, numbers and messages, and nothing that is in a file.
-const PRINT_NO_CONTENT: [&str; 21] = [
-    "--version",
-    "bisect",
-    "branch",
-    "check-attr",
-    "check-ignore",
-    "cherry",
-    "count-objects",
-    "describe",
-    "for-each-ref",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show-ref",
-    "symbolic-ref",
-    "tag",
-    "version",
-    "worktree",
-];
+const PRINT_NO_CONTENT: [&str; 21] = words!(
+    "--version bisect branch check-attr check-ignore cherry count-objects describe for-each-ref ls-files ls-tree \
+    merge-base name-rev rev-list rev-parse shortlog show-ref symbolic-ref tag version worktree"
+);
 
 /// Options of walks that print nothing of files. An abbreviation of an option is not on the list.
-const QUIET: [&str; 73] = [
-    "--abbrev",
-    "--abbrev-commit",
-    "--after",
-    "--all",
-    "--all-match",
-    "--ancestry-path",
-    "--author",
-    "--author-date-order",
-    "--basic-regexp",
-    "--before",
-    "--boundary",
-    "--branches",
-    "--cached",
-    "--cherry",
-    "--cherry-mark",
-    "--cherry-pick",
-    "--children",
-    "--color",
-    "--committer",
-    "--compact-summary",
-    "--count",
-    "--date",
-    "--date-order",
-    "--decorate",
-    "--diff-filter",
-    "--dirstat",
-    "--exit-code",
-    "--extended-regexp",
-    "--find-renames",
-    "--first-parent",
-    "--fixed-strings",
-    "--follow",
-    "--format",
-    "--full-history",
-    "--glob",
-    "--graph",
-    "--grep",
-    "--invert-grep",
-    "--left-right",
-    "--max-count",
-    "--merges",
-    "--name-only",
-    "--name-status",
-    "--no-color",
-    "--no-decorate",
-    "--no-ext-diff",
-    "--no-merges",
-    "--no-patch",
-    "--no-renames",
-    "--no-textconv",
-    "--not",
-    "--numstat",
-    "--oneline",
-    "--parents",
-    "--pretty",
-    "--quiet",
-    "--regexp-ignore-case",
-    "--relative-date",
-    "--remotes",
-    "--reverse",
-    "--shortstat",
-    "--simplify-by-decoration",
-    "--since",
-    "--skip",
-    "--source",
-    "--staged",
-    "--stat",
-    "--summary",
-    "--tags",
-    "--topo-order",
-    "--until",
-    "--use-mailmap",
-    "--walk-reflogs",
-];
+const QUIET: [&str; 73] = words!(
+    "--abbrev --abbrev-commit --after --all --all-match --ancestry-path --author --author-date-order \
+    --basic-regexp --before --boundary --branches --cached --cherry --cherry-mark --cherry-pick --children \
+    --color --committer --compact-summary --count --date --date-order --decorate --diff-filter --dirstat \
+    --exit-code --extended-regexp --find-renames --first-parent --fixed-strings --follow --format --full-history \
+    --glob --graph --grep --invert-grep --left-right --max-count --merges --name-only --name-status --no-color \
+    --no-decorate --no-ext-diff --no-merges --no-patch --no-renames --no-textconv --not --numstat --oneline \
+    --parents --pretty --quiet --regexp-ignore-case --relative-date --remotes --reverse --shortstat \
+    --simplify-by-decoration --since --skip --source --staged --stat --summary --tags --topo-order --until \
+    --use-mailmap --walk-reflogs"
+);
 
 /// Options that make `git diff` print a summary in place of the changes.
-const SUMMARIES: [&str; 10] = [
-    "--compact-summary",
-    "--dirstat",
-    "--name-only",
-    "--name-status",
-    "--no-patch",
-    "--numstat",
-    "--quiet",
-    "--shortstat",
-    "--stat",
-    "--summary",
-];
+const SUMMARIES: [&str; 10] = words!(
+    "--compact-summary --dirstat --name-only --name-status --no-patch --numstat --quiet --shortstat --stat \
+    --summary"
+);
 
 /// What a command of git prints, with these words behind `git`. `is_moved` says that it may run in a directory that is not known.
 pub(super) fn of_git(words: &[&str], is_moved: bool) -> Sweep {

@@ -4,17 +4,8 @@ use super::Warning;
 use crate::shell::reading::Command;
 
 /// Programs that take SQL.
-const SQL_CLIENTS: [&str; 9] = [
-    "psql",
-    "mysql",
-    "mariadb",
-    "sqlite3",
-    "sqlplus",
-    "sqlcmd",
-    "clickhouse-client",
-    "duckdb",
-    "bq",
-];
+const SQL_CLIENTS: [&str; 9] =
+    words!("psql mysql mariadb sqlite3 sqlplus sqlcmd clickhouse-client duckdb bq");
 
 const SHELLS: [&str; 10] =
     ["sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node"];

@@ -4,17 +4,9 @@ use super::Warning;
 use crate::shell::NAMES;
 
 /// Devices that are no disk.
-const HARMLESS_DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/stdout",
-    "/dev/stderr",
-    "/dev/stdin",
-    "/dev/tty",
-    "/dev/full",
-    "/dev/fd/1",
-    "/dev/fd/2",
-];
+const HARMLESS_DEVICES: [&str; 9] = words!(
+    "/dev/null /dev/zero /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/full /dev/fd/1 /dev/fd/2"
+);
 
 fn is_device(path: &str) -> bool {
     path.starts_with("/dev/")

@@ -8,23 +8,9 @@ use crate::shell::syntax::name_length;
 use crate::shell::word::Word;
 
 /// Commands of the shell that may set the variables that they name.
-const SETTERS: [&str; 15] = [
-    "declare",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "printf",
-    "read",
-    "readarray",
-    "readonly",
-    "set",
-    "shift",
-    "typeset",
-    "unset",
-    "wait",
-];
+const SETTERS: [&str; 15] = words!(
+    "declare export getopts let local mapfile printf read readarray readonly set shift typeset unset wait"
+);
 
 /// Commands of the shell that may set any variable.
 const SET_ANY: [&str; 4] = [".", "eval", "source", "trap"];

@@ -42,38 +42,11 @@ pub(super) fn may_be_set(name: &str) -> bool {
 }
 
 /// Variables whose text the shell or common programs run, or take for the name of what they run.
-const RUN: [&str; 30] = [
-    "BASHOPTS",
-    "BASH_ALIASES",
-    "BASH_CMDS",
-    "BASH_ENV",
-    "BROWSER",
-    "EDITOR",
-    "ENV",
-    "GIT_ASKPASS",
-    "GIT_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "GIT_PROXY_COMMAND",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "LD_PRELOAD",
-    "LESSCLOSE",
-    "LESSOPEN",
-    "MANPAGER",
-    "PAGER",
-    "PROMPT_COMMAND",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS4",
-    "RUSTC_WRAPPER",
-    "SHELL",
-    "SHELLOPTS",
-    "SSH_ASKPASS",
-    "VISUAL",
-];
+const RUN: [&str; 30] = words!(
+    "BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BROWSER EDITOR ENV GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF \
+    GIT_PAGER GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND LD_PRELOAD LESSCLOSE LESSOPEN \
+    MANPAGER PAGER PROMPT_COMMAND PS0 PS1 PS2 PS4 RUSTC_WRAPPER SHELL SHELLOPTS SSH_ASKPASS VISUAL"
+);
 
 /// Whether the text of the variable may be run.
 pub(in crate::shell) fn is_run(name: &str) -> bool {
@@ -123,19 +96,8 @@ pub(super) fn is_harmless(name: &str, value: Option<&str>) -> bool {
 }
 
 /// Parts of names of variables that hold keys.
-const KEYS: [&str; 11] = [
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "APIKEY",
-    "_KEY",
-    "PRIVATE",
-    "AUTH",
-    "COOKIE",
-];
+const KEYS: [&str; 11] =
+    words!("TOKEN SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL APIKEY _KEY PRIVATE AUTH COOKIE");
 
 /// The value of a variable that the text did not set; `None` where it may be a key.
 pub(super) fn from_outside(name: &str) -> Option<Value> {

@@ -112,30 +112,10 @@ fn of_search(arguments: &[Word], input: &Value) -> Value {
 
 /// Git's names of files, commits and branches. None of them may begin with a dash.
 fn of_git(arguments: &[Word]) -> Value {
-    const PLAIN: [&str; 22] = [
-        "--short",
-        "--abbrev-ref",
-        "--show-toplevel",
-        "--verify",
-        "--quiet",
-        "-q",
-        "--name-only",
-        "-r",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "-o",
-        "-c",
-        "-m",
-        "--staged",
-        "--show-current",
-        "--tags",
-        "--abbrev=0",
-        "-z",
-        "--oneline",
-        "--merged",
-        "--max-parents=0",
-    ];
+    const PLAIN: [&str; 22] = words!(
+        "--short --abbrev-ref --show-toplevel --verify --quiet -q --name-only -r --cached --others --exclude-standard \
+        -o -c -m --staged --show-current --tags --abbrev=0 -z --oneline --merged --max-parents=0"
+    );
     let mut rest = arguments.iter().skip_while(|word| word.text.starts_with('-'));
     let Some(name) = rest.next() else { return Value::Any };
     let words: Vec<&str> = rest.map(|word| word.text.as_str()).collect();

@@ -8,60 +8,11 @@ use crate::shell::utility::ReadPath;
 use crate::shell::word::Word;
 
 /// Tools that may say which version they are.
-const VERSIONED: [&str; 52] = [
-    "ansible",
-    "bazel",
-    "black",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "clang-format",
-    "composer",
-    "deno",
-    "docker",
-    "dotnet",
-    "elixir",
-    "eslint",
-    "flake8",
-    "gem",
-    "gh",
-    "ghc",
-    "git-lfs",
-    "go",
-    "golangci-lint",
-    "gradle",
-    "helm",
-    "hugo",
-    "java",
-    "javac",
-    "julia",
-    "kubectl",
-    "lua",
-    "mvn",
-    "mypy",
-    "nix",
-    "node",
-    "npm",
-    "nvcc",
-    "perl",
-    "php",
-    "pip",
-    "pip3",
-    "pnpm",
-    "poetry",
-    "prettier",
-    "protoc",
-    "pytest",
-    "python",
-    "python3",
-    "ruby",
-    "ruff",
-    "rustc",
-    "rustfmt",
-    "rustup",
-    "uv",
-];
+const VERSIONED: [&str; 52] = words!(
+    "ansible bazel black brew bun bundle cargo clang-format composer deno docker dotnet elixir eslint flake8 gem \
+    gh ghc git-lfs go golangci-lint gradle helm hugo java javac julia kubectl lua mvn mypy nix node npm nvcc \
+    perl php pip pip3 pnpm poetry prettier protoc pytest python python3 ruby ruff rustc rustfmt rustup uv"
+);
 
 /// More of them.
 const VERSIONED_TOO: [&str; 8] = ["swift", "terraform", "tmux", "tsc", "vim", "yarn", "zig", "zsh"];
@@ -91,51 +42,14 @@ const LISTS: [(&str, &[&str], &[&str]); 18] = [
     ("rustup", &["toolchain", "list"], &["-v"]),
 ];
 
-const CARGO: &[&str] = &[
-    "--offline",
-    "--locked",
-    "--frozen",
-    "--no-deps",
-    "--format-version",
-    "--format-version=1",
-    "1",
-    "--manifest-path",
-    "-p",
-    "--package",
-    "-i",
-    "--invert",
-    "-e",
-    "--edges",
-    "-d",
-    "--duplicates",
-    "--depth",
-    "-f",
-    "--format",
-    "--prefix",
-    "--workspace",
-    "--all-features",
-    "--no-default-features",
-    "-F",
-    "--features",
-    "--target",
-    "--message-format",
-    "--workspace-root",
-    "--no-dedupe",
-    "--charset",
-];
+const CARGO: &[&str] = &words!(
+    "--offline --locked --frozen --no-deps --format-version --format-version=1 1 --manifest-path -p --package -i \
+    --invert -e --edges -d --duplicates --depth -f --format --prefix --workspace --all-features \
+    --no-default-features -F --features --target --message-format --workspace-root --no-dedupe --charset"
+);
 
-const NPM: &[&str] = &[
-    "--depth",
-    "--depth=0",
-    "--depth=1",
-    "--all",
-    "-a",
-    "--json",
-    "--prod",
-    "--dev",
-    "-g",
-    "--global",
-];
+const NPM: &[&str] =
+    &words!("--depth --depth=0 --depth=1 --all -a --json --prod --dev -g --global");
 
 const PIP: &[&str] = &["--format", "--format=json", "--format=freeze", "-f", "--files", "--user"];
 

@@ -14,25 +14,9 @@ use crate::shell::word::{Variable, Word};
 const SOME_NAME: &str = "some-name";
 
 /// Commands of the shell, which nothing but the shell can run.
-const SHELL_ONLY: [&str; 17] = [
-    ":",
-    "[[",
-    "break",
-    "cd",
-    "command",
-    "continue",
-    "exit",
-    "export",
-    "mapfile",
-    "read",
-    "readarray",
-    "return",
-    "set",
-    "shopt",
-    "type",
-    "ulimit",
-    "unset",
-];
+const SHELL_ONLY: [&str; 17] = words!(
+    ": [[ break cd command continue exit export mapfile read readarray return set shopt type ulimit unset"
+);
 
 /// Most commands that run one another in one.
 const WRAPPED_MAX: usize = 8;

@@ -12,50 +12,18 @@ pub(super) const WORKTREE_LIST: Utility =
 /// Words and no options.
 pub(super) const WORDS: Utility = Utility::new("words").operands(Operands::Words(ANY));
 
-const REF_LIST: &[&str] = &[
-    "all",
-    "remotes",
-    "list",
-    "verbose",
-    "show-current",
-    "contains",
-    "no-contains",
-    "merged",
-    "no-merged",
-    "points-at",
-    "sort=",
-    "format=",
-    "column[=]",
-    "no-column",
-    "color[=]",
-    "no-color",
-    "ignore-case",
-    "abbrev[=]",
-    "no-abbrev",
-    "omit-empty",
-];
+const REF_LIST: &[&str] = &words!(
+    "all remotes list verbose show-current contains no-contains merged no-merged points-at sort= format= \
+    column[=] no-column color[=] no-color ignore-case abbrev[=] no-abbrev omit-empty"
+);
 
 pub(super) const TABLE: &[Utility] = &[
     Utility::new("status")
         .short("sbvzu::")
-        .long(&[
-            "short",
-            "branch",
-            "show-stash",
-            "porcelain[=]",
-            "long",
-            "verbose",
-            "untracked-files[=]",
-            "ignore-submodules[=]",
-            "ignored[=]",
-            "column[=]",
-            "no-column",
-            "ahead-behind",
-            "no-ahead-behind",
-            "renames",
-            "no-renames",
-            "find-renames[=]",
-        ])
+        .long(&words!(
+            "short branch show-stash porcelain[=] long verbose untracked-files[=] ignore-submodules[=] ignored[=] \
+            column[=] no-column ahead-behind no-ahead-behind renames no-renames find-renames[=]"
+        ))
         .names_only(),
     // Any operand would make a branch, unless another word makes it a list.
     Utility::new("branch")
@@ -76,62 +44,19 @@ pub(super) const TABLE: &[Utility] = &[
         .condition(remote_reads),
     Utility::new("config")
         .short("lz")
-        .long(&[
-            "get",
-            "get-all",
-            "get-regexp",
-            "get-urlmatch",
-            "list",
-            "global",
-            "system",
-            "local",
-            "worktree",
-            "show-origin",
-            "show-scope",
-            "name-only",
-            "null",
-            "type=",
-            "bool",
-            "int",
-            "bool-or-int",
-            "path",
-            "expiry-date",
-            "includes",
-            "no-includes",
-            "default=",
-            "all",
-        ])
+        .long(&words!(
+            "get get-all get-regexp get-urlmatch list global system local worktree show-origin show-scope name-only null \
+            type= bool int bool-or-int path expiry-date includes no-includes default= all"
+        ))
         .operands(Operands::Words(2))
         .condition(config_reads),
     Utility::new("ls-files")
         .short("cdfikmostuvx:X<z")
-        .long(&[
-            "cached",
-            "deleted",
-            "others",
-            "ignored",
-            "stage",
-            "unmerged",
-            "killed",
-            "modified",
-            "directory",
-            "no-empty-directory",
-            "eol",
-            "exclude=",
-            "exclude-from=<",
-            "exclude-per-directory=",
-            "exclude-standard",
-            "error-unmatch",
-            "full-name",
-            "recurse-submodules",
-            "abbrev[=]",
-            "format=",
-            "deduplicate",
-            "with-tree=",
-            "sparse",
-            "debug",
-            "resolve-undo",
-        ])
+        .long(&words!(
+            "cached deleted others ignored stage unmerged killed modified directory no-empty-directory eol exclude= \
+            exclude-from=< exclude-per-directory= exclude-standard error-unmatch full-name recurse-submodules abbrev[=] \
+            format= deduplicate with-tree= sparse debug resolve-undo"
+        ))
         .names_only(),
     Utility::new("ls-tree")
         .short("drtlz")
@@ -146,97 +71,26 @@ pub(super) const TABLE: &[Utility] = &[
             "format=",
         ])
         .names_only(),
-    Utility::new("rev-parse").short("q").long(&[
-        "abbrev-ref[=]",
-        "short[=]",
-        "show-toplevel",
-        "show-cdup",
-        "show-prefix",
-        "git-dir",
-        "absolute-git-dir",
-        "git-common-dir",
-        "is-inside-work-tree",
-        "is-inside-git-dir",
-        "is-bare-repository",
-        "is-shallow-repository",
-        "verify",
-        "quiet",
-        "symbolic",
-        "symbolic-full-name",
-        "all",
-        "branches[=]",
-        "tags[=]",
-        "remotes[=]",
-        "glob=",
-        "exclude=",
-        "show-superproject-working-tree",
-        "git-path",
-        "since=",
-        "after=",
-        "until=",
-        "before=",
-        "revs-only",
-        "no-revs",
-        "flags",
-        "no-flags",
-        "show-object-format[=]",
-        "path-format=",
-        "not",
-        "sq",
-        "disambiguate=",
-        "default=",
-    ]),
+    Utility::new("rev-parse").short("q").long(&words!(
+        "abbrev-ref[=] short[=] show-toplevel show-cdup show-prefix git-dir absolute-git-dir git-common-dir \
+        is-inside-work-tree is-inside-git-dir is-bare-repository is-shallow-repository verify quiet symbolic \
+        symbolic-full-name all branches[=] tags[=] remotes[=] glob= exclude= show-superproject-working-tree git-path \
+        since= after= until= before= revs-only no-revs flags no-flags show-object-format[=] path-format= not sq \
+        disambiguate= default="
+    )),
     // Not `--textconv`, `--filters` and `--batch`.
     Utility::new("cat-file").short("tspe").long(&["mailmap", "use-mailmap"]),
     // Not `-O`, which opens a pager.
     Utility::new("grep")
         .short("iIwvhHEGPFnlLzcoqpWA:B:C:e:f<m:ar")
         .numbers()
-        .long(&[
-            "cached",
-            "untracked",
-            "no-index",
-            "no-exclude-standard",
-            "exclude-standard",
-            "recurse-submodules",
-            "text",
-            "ignore-case",
-            "max-depth=",
-            "recursive",
-            "no-recursive",
-            "word-regexp",
-            "invert-match",
-            "full-name",
-            "extended-regexp",
-            "basic-regexp",
-            "perl-regexp",
-            "fixed-strings",
-            "line-number",
-            "column",
-            "files-with-matches",
-            "name-only",
-            "files-without-match",
-            "null",
-            "only-matching",
-            "count",
-            "color[=]",
-            "no-color",
-            "break",
-            "heading",
-            "show-function",
-            "context=",
-            "after-context=",
-            "before-context=",
-            "function-context",
-            "max-count=",
-            "threads=",
-            "and",
-            "or",
-            "not",
-            "all-match",
-            "quiet",
-            "no-textconv",
-        ])
+        .long(&words!(
+            "cached untracked no-index no-exclude-standard exclude-standard recurse-submodules text ignore-case \
+            max-depth= recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp \
+            perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match null \
+            only-matching count color[=] no-color break heading show-function context= after-context= before-context= \
+            function-context max-count= threads= and or not all-match quiet no-textconv"
+        ))
         .operands(Operands::PatternThenPaths)
         .takes_dashes(&["e"]),
     Utility::new("merge-base").short("a").long(&[
@@ -256,36 +110,17 @@ pub(super) const TABLE: &[Utility] = &[
         "no-undefined",
     ]),
     Utility::new("for-each-ref")
-        .long(&[
-            "format=",
-            "sort=",
-            "count=",
-            "points-at=",
-            "merged[=]",
-            "no-merged[=]",
-            "contains[=]",
-            "no-contains[=]",
-            "ignore-case",
-            "omit-empty",
-            "color[=]",
-            "exclude=",
-        ])
+        .long(&words!(
+            "format= sort= count= points-at= merged[=] no-merged[=] contains[=] no-contains[=] ignore-case omit-empty \
+            color[=] exclude="
+        ))
         .operands(Operands::Words(ANY))
         .condition(no_signatures),
     Utility::new("show-ref")
         .short("sdq")
-        .long(&[
-            "heads",
-            "branches",
-            "tags",
-            "head",
-            "hash[=]",
-            "abbrev[=]",
-            "verify",
-            "dereference",
-            "quiet",
-            "exists",
-        ])
+        .long(&words!(
+            "heads branches tags head hash[=] abbrev[=] verify dereference quiet exists"
+        ))
         .operands(Operands::Words(ANY)),
     // A second operand would set it.
     Utility::new("symbolic-ref")

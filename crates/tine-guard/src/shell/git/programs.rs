@@ -8,21 +8,11 @@ use super::without_globals;
 use crate::shell::word::Word;
 
 /// Questions of `git rev-parse` that no object, index or other repository is read for.
-const PLACES: [&str; 13] = [
-    "--show-toplevel",
-    "--show-cdup",
-    "--show-prefix",
-    "--git-dir",
-    "--absolute-git-dir",
-    "--git-common-dir",
-    "--is-inside-work-tree",
-    "--is-inside-git-dir",
-    "--is-bare-repository",
-    "--is-shallow-repository",
-    "--abbrev-ref",
-    "--symbolic-full-name",
-    "HEAD",
-];
+const PLACES: [&str; 13] = words!(
+    "--show-toplevel --show-cdup --show-prefix --git-dir --absolute-git-dir --git-common-dir \
+    --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --abbrev-ref \
+    --symbolic-full-name HEAD"
+);
 
 /// Returns true if git may start a program with these arguments, which were accepted as a read.
 pub(in crate::shell) fn may_start_programs(arguments: &[Word]) -> bool {

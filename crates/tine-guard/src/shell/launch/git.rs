@@ -7,30 +7,11 @@ use crate::shell::reading::is_git_command;
 /// Settings of git that name a program, by their beginnings and ends. Source: git-config(1), git 2.47.
 const GIT_BEGINS: [&str; 2] = ["alias.", "pager."];
 
-const GIT_ENDS: [&str; 22] = [
-    ".clean",
-    ".cmd",
-    ".command",
-    ".driver",
-    ".external",
-    ".helper",
-    ".process",
-    ".program",
-    ".receivepack",
-    ".smudge",
-    ".textconv",
-    ".uploadpack",
-    "core.alternaterefscommand",
-    "core.askpass",
-    "core.editor",
-    "core.fsmonitor",
-    "core.gitproxy",
-    "core.pager",
-    "core.sshcommand",
-    "interactive.difffilter",
-    "protocol.ext.allow",
-    "sequence.editor",
-];
+const GIT_ENDS: [&str; 22] = words!(
+    ".clean .cmd .command .driver .external .helper .process .program .receivepack .smudge .textconv .uploadpack \
+    core.alternaterefscommand core.askpass core.editor core.fsmonitor core.gitproxy core.pager core.sshcommand \
+    interactive.difffilter protocol.ext.allow sequence.editor"
+);
 
 fn names_program(key: &str) -> bool {
     let key = key.to_ascii_lowercase();

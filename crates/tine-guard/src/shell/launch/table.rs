@@ -124,26 +124,11 @@ const LAUNCHERS: &[Launcher] = &[
 ];
 
 /// Long options of launchers that take no value in the next word.
-const LONG_FLAGS: [&str; 18] = [
-    "--background",
-    "--detach",
-    "--foreground",
-    "--fork",
-    "--ignore-environment",
-    "--interactive",
-    "--no-run-if-empty",
-    "--non-interactive",
-    "--null",
-    "--preserve-env",
-    "--preserve-status",
-    "--privileged",
-    "--quiet",
-    "--recursive",
-    "--rm",
-    "--tty",
-    "--verbose",
-    "--wait",
-];
+const LONG_FLAGS: [&str; 18] = words!(
+    "--background --detach --foreground --fork --ignore-environment --interactive --no-run-if-empty \
+    --non-interactive --null --preserve-env --preserve-status --privileged --quiet --recursive --rm --tty \
+    --verbose --wait"
+);
 
 /// Programs whose options before the subcommand say where and how, with the options that take a value in the next word.
 const SUBCOMMANDS: &[(&str, &[&str])] = &[
@@ -174,19 +159,9 @@ const SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("jj", &["-R", "--repository", "--config", "--color"]),
     (
         "kubectl",
-        &[
-            "--as",
-            "--cluster",
-            "--context",
-            "--kubeconfig",
-            "-n",
-            "--namespace",
-            "-s",
-            "--server",
-            "--token",
-            "--user",
-            "-v",
-        ],
+        &words!(
+            "--as --cluster --context --kubeconfig -n --namespace -s --server --token --user -v"
+        ),
     ),
     ("make", &["-C", "-f", "-I", "-j", "-l", "-o", "-W", "--directory", "--file"]),
     ("mvn", &["-f", "-s", "-P", "-pl", "-T"]),

@@ -4,24 +4,10 @@ use crate::shell::options::Parsed;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, Utility};
 
-const SUM_LONG: &[&str] = &[
-    "binary",
-    "check",
-    "tag",
-    "text",
-    "zero",
-    "ignore-missing",
-    "quiet",
-    "status",
-    "strict",
-    "warn",
-    "length=",
-    "algorithm=",
-    "untagged",
-    "raw",
-    "base64",
-    "debug",
-];
+const SUM_LONG: &[&str] = &words!(
+    "binary check tag text zero ignore-missing quiet status strict warn length= algorithm= untagged raw base64 \
+    debug"
+);
 
 const fn sum(name: &'static str) -> Utility {
     Utility::new(name).short("bctwz").long(SUM_LONG).any_option_harmless()
@@ -30,50 +16,13 @@ const fn sum(name: &'static str) -> Utility {
 const fn ls(name: &'static str) -> Utility {
     Utility::new(name)
         .short("aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1")
-        .long(&[
-            "all",
-            "almost-all",
-            "author",
-            "escape",
-            "block-size=",
-            "ignore-backups",
-            "color[=]",
-            "directory",
-            "dired",
-            "classify[=]",
-            "file-type",
-            "format=",
-            "full-time",
-            "group-directories-first",
-            "no-group",
-            "human-readable",
-            "si",
-            "dereference-command-line",
-            "dereference-command-line-symlink-to-dir",
-            "hide=",
-            "hyperlink[=]",
-            "indicator-style=",
-            "inode",
-            "ignore=",
-            "kibibytes",
-            "dereference",
-            "numeric-uid-gid",
-            "literal",
-            "hide-control-chars",
-            "show-control-chars",
-            "quote-name",
-            "quoting-style=",
-            "reverse",
-            "recursive",
-            "size",
-            "sort=",
-            "time=",
-            "time-style=",
-            "tabsize=",
-            "width=",
-            "context",
-            "zero",
-        ])
+        .long(&words!(
+            "all almost-all author escape block-size= ignore-backups color[=] directory dired classify[=] file-type \
+            format= full-time group-directories-first no-group human-readable si dereference-command-line \
+            dereference-command-line-symlink-to-dir hide= hyperlink[=] indicator-style= inode ignore= kibibytes \
+            dereference numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style= reverse \
+            recursive size sort= time= time-style= tabsize= width= context zero"
+        ))
         .names_only()
         .any_option_harmless()
 }
@@ -82,60 +31,13 @@ const fn ls(name: &'static str) -> Utility {
 const fn eza(name: &'static str) -> Utility {
     Utility::new(name)
         .short("1lGxRTFXaAdL:rs:I:DfbBghHimMnSt:uUZow:@")
-        .long(&[
-            "oneline",
-            "long",
-            "grid",
-            "across",
-            "recurse",
-            "tree",
-            "dereference",
-            "classify[=]",
-            "color[=]",
-            "colour[=]",
-            "color-scale[=]",
-            "icons[=]",
-            "no-quotes",
-            "hyperlink",
-            "absolute[=]",
-            "width=",
-            "all",
-            "almost-all",
-            "list-dirs",
-            "level=",
-            "reverse",
-            "sort=",
-            "group-directories-first",
-            "only-dirs",
-            "only-files",
-            "git-ignore",
-            "ignore-glob=",
-            "binary",
-            "bytes",
-            "group",
-            "header",
-            "links",
-            "inode",
-            "modified",
-            "mounts",
-            "numeric",
-            "blocksize",
-            "time=",
-            "accessed",
-            "changed",
-            "created",
-            "time-style=",
-            "total-size",
-            "no-permissions",
-            "no-filesize",
-            "no-user",
-            "no-time",
-            "octal-permissions",
-            "git",
-            "no-git",
-            "extended",
-            "context",
-        ])
+        .long(&words!(
+            "oneline long grid across recurse tree dereference classify[=] color[=] colour[=] color-scale[=] icons[=] \
+            no-quotes hyperlink absolute[=] width= all almost-all list-dirs level= reverse sort= group-directories-first \
+            only-dirs only-files git-ignore ignore-glob= binary bytes group header links inode modified mounts numeric \
+            blocksize time= accessed changed created time-style= total-size no-permissions no-filesize no-user no-time \
+            octal-permissions git no-git extended context"
+        ))
         .names_only()
 }
 
@@ -152,74 +54,29 @@ pub(super) const TABLE: &[Utility] = &[
         .any_option_harmless(),
     Utility::new("du")
         .short("0abB:cDd:hHkLlmPsSt:xX<A")
-        .long(&[
-            "null",
-            "all",
-            "apparent-size",
-            "block-size=",
-            "bytes",
-            "total",
-            "dereference-args",
-            "max-depth=",
-            "files0-from=<",
-            "human-readable",
-            "inodes",
-            "dereference",
-            "count-links",
-            "no-dereference",
-            "separate-dirs",
-            "si",
-            "summarize",
-            "threshold=",
-            "time[=]",
-            "time-style=",
-            "exclude-from=<",
-            "exclude=",
-            "one-file-system",
-        ])
+        .long(&words!(
+            "null all apparent-size block-size= bytes total dereference-args max-depth= files0-from=< human-readable \
+            inodes dereference count-links no-dereference separate-dirs si summarize threshold= time[=] time-style= \
+            exclude-from=< exclude= one-file-system"
+        ))
         .names_only()
         .any_option_harmless(),
     // Not `-o` and `-R`, which write; tree reads values from the next word, so nothing is attached.
     Utility::new("tree")
         .short("adfilxL:P:I:pusghDFrtcvUnCASNQqJX")
-        .long(&[
-            "noreport",
-            "dirsfirst",
-            "filesfirst",
-            "prune",
-            "du",
-            "si",
-            "gitignore",
-            "ignore-case",
-            "matchdirs",
-            "inodes",
-            "device",
-            "sort[=]",
-            "charset[=]",
-            "filelimit[=]",
-            "timefmt[=]",
-        ])
+        .long(&words!(
+            "noreport dirsfirst filesfirst prune du si gitignore ignore-case matchdirs inodes device sort[=] charset[=] \
+            filelimit[=] timefmt[=]"
+        ))
         .values_apart()
         .names_only(),
     // Not `-C`, which compiles, `-z`, which runs decompressors, `-p`, which sets times, `-m` and `-s`.
     Utility::new("file")
         .short("bhiIkLNnrF:0f<E")
-        .long(&[
-            "brief",
-            "mime",
-            "mime-type",
-            "mime-encoding",
-            "dereference",
-            "no-dereference",
-            "no-pad",
-            "raw",
-            "separator=",
-            "keep-going",
-            "extension",
-            "print0",
-            "files-from=<",
-            "no-buffer",
-        ])
+        .long(&words!(
+            "brief mime mime-type mime-encoding dereference no-dereference no-pad raw separator= keep-going extension \
+            print0 files-from=< no-buffer"
+        ))
         .names_only(),
     Utility::new("basename")
         .short("as:z")
@@ -233,19 +90,10 @@ pub(super) const TABLE: &[Utility] = &[
         .any_option_harmless(),
     Utility::new("realpath")
         .short("EeLmPqsz")
-        .long(&[
-            "canonicalize",
-            "canonicalize-existing",
-            "canonicalize-missing",
-            "logical",
-            "physical",
-            "quiet",
-            "relative-to=<",
-            "relative-base=<",
-            "strip",
-            "no-symlinks",
-            "zero",
-        ])
+        .long(&words!(
+            "canonicalize canonicalize-existing canonicalize-missing logical physical quiet relative-to=< relative-base=< \
+            strip no-symlinks zero"
+        ))
         .names_only()
         .any_option_harmless(),
     Utility::new("readlink")
@@ -270,21 +118,10 @@ pub(super) const TABLE: &[Utility] = &[
     Utility::new("lsattr").short("RVadlpv").names_only(),
     Utility::new("getfacl")
         .short("aceEsRLPtpndv")
-        .long(&[
-            "access",
-            "default",
-            "omit-header",
-            "all-effective",
-            "no-effective",
-            "skip-base",
-            "recursive",
-            "logical",
-            "physical",
-            "tabular",
-            "absolute-names",
-            "numeric",
-            "one-file-system",
-        ])
+        .long(&words!(
+            "access default omit-header all-effective no-effective skip-base recursive logical physical tabular \
+            absolute-names numeric one-file-system"
+        ))
         .names_only(),
     sum("md5sum"),
     sum("sha1sum"),
@@ -302,66 +139,21 @@ pub(super) const TABLE: &[Utility] = &[
         .long(&["print-bytes", "ignore-initial=", "verbose", "bytes=", "quiet", "silent"])
         .operands(Operands::Paths(4)),
     // Not `-l`, which runs another program.
-    Utility::new("diff").short("aA:bBdeEiI:nNpPqrsS:tTuU:wW:x:X<yZcC:D:F:L:").numbers().long(&[
-        "normal",
-        "brief",
-        "report-identical-files",
-        "context[=]",
-        "unified[=]",
-        "ed",
-        "rcs",
-        "side-by-side",
-        "width=",
-        "left-column",
-        "suppress-common-lines",
-        "show-c-function",
-        "show-function-line=",
-        "label=",
-        "expand-tabs",
-        "initial-tab",
-        "tabsize=",
-        "suppress-blank-empty",
-        "recursive",
-        "no-dereference",
-        "new-file",
-        "unidirectional-new-file",
-        "ignore-file-name-case",
-        "no-ignore-file-name-case",
-        "exclude=",
-        "exclude-from=<",
-        "starting-file=",
-        "from-file=<",
-        "to-file=<",
-        "ignore-case",
-        "ignore-tab-expansion",
-        "ignore-trailing-space",
-        "ignore-space-change",
-        "ignore-all-space",
-        "ignore-blank-lines",
-        "ignore-matching-lines=",
-        "text",
-        "strip-trailing-cr",
-        "ifdef=",
-        "minimal",
-        "horizon-lines=",
-        "speed-large-files",
-        "color[=]",
-        "palette=",
-    ]),
+    Utility::new("diff").short("aA:bBdeEiI:nNpPqrsS:tTuU:wW:x:X<yZcC:D:F:L:").numbers().long(&words!(
+        "normal brief report-identical-files context[=] unified[=] ed rcs side-by-side width= left-column \
+        suppress-common-lines show-c-function show-function-line= label= expand-tabs initial-tab tabsize= \
+        suppress-blank-empty recursive no-dereference new-file unidirectional-new-file ignore-file-name-case \
+        no-ignore-file-name-case exclude= exclude-from=< starting-file= from-file=< to-file=< ignore-case \
+        ignore-tab-expansion ignore-trailing-space ignore-space-change ignore-all-space ignore-blank-lines \
+        ignore-matching-lines= text strip-trailing-cr ifdef= minimal horizon-lines= speed-large-files color[=] \
+        palette="
+    )),
     // Not `--diff-program`.
     Utility::new("diff3")
         .short("aAeEmTxX3iL:")
-        .long(&[
-            "show-all",
-            "ed",
-            "show-overlap",
-            "easy-only",
-            "merge",
-            "text",
-            "strip-trailing-cr",
-            "initial-tab",
-            "label=",
-        ])
+        .long(&words!(
+            "show-all ed show-overlap easy-only merge text strip-trailing-cr initial-tab label="
+        ))
         .operands(Operands::Paths(3)),
     Utility::new("zipinfo").short("12smlvhtTz"),
     Utility::new("zcat"),
@@ -386,18 +178,9 @@ pub(super) const TABLE: &[Utility] = &[
     Utility::new("size").short("ABdoxt").names_only().condition(no_response_file),
     Utility::new("readelf")
         .short("ahlSsrdVnWex:p:")
-        .long(&[
-            "all",
-            "file-header",
-            "segments",
-            "sections",
-            "symbols",
-            "dynamic",
-            "notes",
-            "wide",
-            "headers",
-            "relocs",
-        ])
+        .long(&words!(
+            "all file-header segments sections symbols dynamic notes wide headers relocs"
+        ))
         .condition(no_response_file),
 ];
 

@@ -11,36 +11,10 @@ const fn word_utility(name: &'static str, words_max: usize) -> Utility {
 
 /// Programs that show the machine: its processes, network, disks, services and users, and the limits of whoever asks. A command behind a
 /// wall has processes, a network and limits of its own, so that they would answer wrongly, some of them with exit code 0.
-pub(crate) const OF_THE_MACHINE: [&str; 28] = [
-    "df",
-    "dmesg",
-    "findmnt",
-    "hostnamectl",
-    "ifconfig",
-    "ip",
-    "last",
-    "lsblk",
-    "lscpu",
-    "lsmod",
-    "lsof",
-    "lspci",
-    "lsusb",
-    "mount",
-    "netstat",
-    "pgrep",
-    "pidof",
-    "ps",
-    "pstree",
-    "ss",
-    "systemctl",
-    "timedatectl",
-    "ulimit",
-    "uptime",
-    "users",
-    "vmstat",
-    "w",
-    "who",
-];
+pub(crate) const OF_THE_MACHINE: [&str; 28] = words!(
+    "df dmesg findmnt hostnamectl ifconfig ip last lsblk lscpu lsmod lsof lspci lsusb mount netstat pgrep pidof \
+    ps pstree ss systemctl timedatectl ulimit uptime users vmstat w who"
+);
 
 pub(super) const TABLE: &[Utility] = &[
     word_utility("true", ANY).any_option_harmless(),
@@ -55,33 +29,16 @@ pub(super) const TABLE: &[Utility] = &[
     word_utility("groups", ANY),
     // An operand would set the name, and the other options tell of a network.
     word_utility("hostname", 0).short("s").long(&["short"]),
-    word_utility("uname", 0).short("asnrvmpio").long(&[
-        "all",
-        "kernel-name",
-        "nodename",
-        "kernel-release",
-        "kernel-version",
-        "machine",
-        "processor",
-        "hardware-platform",
-        "operating-system",
-    ]),
+    word_utility("uname", 0).short("asnrvmpio").long(&words!(
+        "all kernel-name nodename kernel-release kernel-version machine processor hardware-platform operating-system"
+    )),
     word_utility("nproc", 0).long(&["all", "ignore="]),
     // Not `-s`; an operand that is no format would set the clock.
     word_utility("date", 1)
         .short("d:r<RuI::")
-        .long(&[
-            "date=",
-            "debug",
-            "iso-8601[=]",
-            "resolution",
-            "rfc-email",
-            "rfc-2822",
-            "rfc-3339=",
-            "reference=<",
-            "utc",
-            "universal",
-        ])
+        .long(&words!(
+            "date= debug iso-8601[=] resolution rfc-email rfc-2822 rfc-3339= reference=< utc universal"
+        ))
         .condition(date_format),
     word_utility("cal", 3)
         .short("13jmswyY")

@@ -35,19 +35,10 @@ pub(super) const TABLE: &[Utility] = &[
         .any_option_harmless(),
     Utility::new("nl")
         .short("b:d:f:h:i:l:n:ps:v:w:")
-        .long(&[
-            "body-numbering=",
-            "section-delimiter=",
-            "footer-numbering=",
-            "header-numbering=",
-            "line-increment=",
-            "join-blank-lines=",
-            "number-format=",
-            "no-renumber",
-            "number-separator=",
-            "starting-line-number=",
-            "number-width=",
-        ])
+        .long(&words!(
+            "body-numbering= section-delimiter= footer-numbering= header-numbering= line-increment= join-blank-lines= \
+            number-format= no-renumber number-separator= starting-line-number= number-width="
+        ))
         .any_option_harmless(),
     Utility::new("tac")
         .short("brs:")
@@ -55,47 +46,18 @@ pub(super) const TABLE: &[Utility] = &[
         .any_option_harmless(),
     Utility::new("rev").any_option_harmless(),
     // Not `-o`, `-T` and `--compress-program`; not `--files0-from`, which prints files that are named elsewhere.
-    Utility::new("sort").short("bdfgiMhnRrVcCk:mS:st:uz").long(&[
-        "ignore-leading-blanks",
-        "dictionary-order",
-        "ignore-case",
-        "general-numeric-sort",
-        "ignore-nonprinting",
-        "month-sort",
-        "human-numeric-sort",
-        "numeric-sort",
-        "random-sort",
-        "random-source=<",
-        "reverse",
-        "sort=",
-        "version-sort",
-        "batch-size=",
-        "check[=]",
-        "debug",
-        "key=",
-        "merge",
-        "buffer-size=",
-        "stable",
-        "field-separator=",
-        "parallel=",
-        "unique",
-        "zero-terminated",
-    ]),
+    Utility::new("sort").short("bdfgiMhnRrVcCk:mS:st:uz").long(&words!(
+        "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort \
+        human-numeric-sort numeric-sort random-sort random-source=< reverse sort= version-sort batch-size= check[=] \
+        debug key= merge buffer-size= stable field-separator= parallel= unique zero-terminated"
+    )),
     // A second operand would be written.
     Utility::new("uniq")
         .short("cdDf:is:uw:z")
-        .long(&[
-            "count",
-            "repeated",
-            "all-repeated[=]",
-            "skip-fields=",
-            "group[=]",
-            "ignore-case",
-            "skip-chars=",
-            "unique",
-            "zero-terminated",
-            "check-chars=",
-        ])
+        .long(&words!(
+            "count repeated all-repeated[=] skip-fields= group[=] ignore-case skip-chars= unique zero-terminated \
+            check-chars="
+        ))
         .operands(Operands::Paths(1)),
     Utility::new("cut")
         .short("b:c:d:f:nsz")
@@ -135,32 +97,11 @@ pub(super) const TABLE: &[Utility] = &[
     Utility::new("pr")
         .short("acdD:e::Ffh:i::Jl:mn::N:o:rs::S::tTvw:W:")
         .numbers()
-        .long(&[
-            "pages=",
-            "columns=",
-            "across",
-            "show-control-chars",
-            "double-space",
-            "date-format=",
-            "expand-tabs[=]",
-            "form-feed",
-            "header=",
-            "output-tabs[=]",
-            "join-lines",
-            "length=",
-            "merge",
-            "number-lines[=]",
-            "first-line-number=",
-            "indent=",
-            "no-file-warnings",
-            "separator[=]",
-            "sep-string[=]",
-            "omit-header",
-            "omit-pagination",
-            "show-nonprinting",
-            "width=",
-            "page-width=",
-        ])
+        .long(&words!(
+            "pages= columns= across show-control-chars double-space date-format= expand-tabs[=] form-feed header= \
+            output-tabs[=] join-lines length= merge number-lines[=] first-line-number= indent= no-file-warnings \
+            separator[=] sep-string[=] omit-header omit-pagination show-nonprinting width= page-width="
+        ))
         .any_option_harmless(),
     Utility::new("expand").short("it:").numbers().long(&["initial", "tabs="]).any_option_harmless(),
     Utility::new("unexpand")
@@ -180,26 +121,11 @@ pub(super) const TABLE: &[Utility] = &[
             "goal=",
         ])
         .any_option_harmless(),
-    Utility::new("column").short("tLxeJds:o:c:N:H:O:R:T:W:E:l:r:p:i:").long(&[
-        "table",
-        "separator=",
-        "output-separator=",
-        "output-width=",
-        "fillrows",
-        "json",
-        "table-name=",
-        "table-columns=",
-        "table-noheadings",
-        "table-hide=",
-        "table-right=",
-        "table-truncate=",
-        "table-wrap=",
-        "table-order=",
-        "keep-empty-lines",
-        "tree=",
-        "tree-id=",
-        "tree-parent=",
-    ]),
+    Utility::new("column").short("tLxeJds:o:c:N:H:O:R:T:W:E:l:r:p:i:").long(&words!(
+        "table separator= output-separator= output-width= fillrows json table-name= table-columns= table-noheadings \
+        table-hide= table-right= table-truncate= table-wrap= table-order= keep-empty-lines tree= tree-id= \
+        tree-parent="
+    )),
     Utility::new("od")
         .short("A:j:N:S:t:vw::abcdfhilosx")
         .long(&[
@@ -232,47 +158,18 @@ pub(super) const TABLE: &[Utility] = &[
     // Its `--output` is a format, not a file.
     Utility::new("tokei")
         .short("c:Ce:fi<l:n:o:r:s:t:vV")
-        .long(&[
-            "columns=",
-            "compact",
-            "exclude=",
-            "files",
-            "hidden",
-            "input=<",
-            "languages",
-            "no-ignore",
-            "no-ignore-dot",
-            "no-ignore-parent",
-            "no-ignore-vcs",
-            "num-format=",
-            "output=",
-            "rsort=",
-            "sort=",
-            "streaming=",
-            "types=",
-            "verbose",
-        ])
+        .long(&words!(
+            "columns= compact exclude= files hidden input=< languages no-ignore no-ignore-dot no-ignore-parent \
+            no-ignore-vcs num-format= output= rsort= sort= streaming= types= verbose"
+        ))
         .names_only(),
     // Not `-o` and `--format-multi`, which write.
     Utility::new("scc")
         .short("cdf:i:n:s:wzl")
-        .long(&[
-            "by-file",
-            "ci",
-            "exclude-dir=",
-            "exclude-ext=",
-            "format=",
-            "include-ext=",
-            "languages",
-            "no-cocomo",
-            "no-complexity",
-            "no-duplicates",
-            "no-gen",
-            "no-min",
-            "not-match=",
-            "sort=",
-            "wide",
-        ])
+        .long(&words!(
+            "by-file ci exclude-dir= exclude-ext= format= include-ext= languages no-cocomo no-complexity no-duplicates \
+            no-gen no-min not-match= sort= wide"
+        ))
         .names_only()
         .condition(no_response_file),
     // A second operand of a decoder on other systems is read as well; `-o` is not on the list.
@@ -297,23 +194,10 @@ pub(super) const TABLE: &[Utility] = &[
     Utility::new("iconv").short("f:t:lcs").long(&["from-code=", "to-code=", "list", "silent"]),
     Utility::new("numfmt")
         .short("d:z")
-        .long(&[
-            "debug",
-            "delimiter=",
-            "field=",
-            "format=",
-            "from=",
-            "from-unit=",
-            "grouping",
-            "header[=]",
-            "invalid=",
-            "padding=",
-            "round=",
-            "suffix=",
-            "to=",
-            "to-unit=",
-            "zero-terminated",
-        ])
+        .long(&words!(
+            "debug delimiter= field= format= from= from-unit= grouping header[=] invalid= padding= round= suffix= to= \
+            to-unit= zero-terminated"
+        ))
         .operands(Operands::Words(ANY)),
     Utility::new("seq")
         .short("f:s:w")
