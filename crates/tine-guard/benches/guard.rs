@@ -1,13 +1,19 @@
-//! What a shell verdict costs, printed. Run with `cargo xtask bench verdict`.
+//! What a shell verdict costs, and all that is asked of a call between the model's reply and the process that it starts,
+//! printed. Run with `cargo xtask bench guard`.
 //!
 //! Each line is the median over many rounds. Nothing here asserts a time: machines differ.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::hint::black_box;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tine_guard::{ShellText, Width, shell_verdict, warning};
+use tine_guard::{
+    Call, PermissionMode, Rules, ShellText, Sweep, Width, command_reads, describe, judge,
+    offered_rules, rule_for, shell_verdict, warning,
+};
+use tine_model::RawJson;
 
 /// Rounds of one command.
 const ROUNDS: usize = 5_000;
@@ -39,6 +45,7 @@ fn main() {
         let warned = median(ROUNDS, || warning(&ShellText::new(black_box(command))));
         println!("  {verdict:>9.1?} {wide:>9.1?} {warned:>9.1?}  {}", command.replace('\n', "⏎"));
     }
+    calls();
     println!("long texts: strict verdict, wide verdict, warning");
     for bytes in [1_000, 10_000, 100_000] {
         for (name, piece) in [
@@ -56,6 +63,37 @@ fn main() {
             println!("  {verdict:>9.1?} {wide:>9.1?} {warned:>9.1?}  {bytes} bytes of {name}");
         }
     }
+}
+
+/// A call that runs unasked, and one that is asked about, with a dozen rules.
+fn calls() {
+    let allow = ["Bash(cargo test *)", "Bash(npm run *)", "Bash(git add *)", "FileEdit(src/**)"];
+    let ask =
+        ["Bash(git commit *)", "Bash(git rebase *)", "FileEdit(Cargo.toml)", "Bash(npm publish*)"];
+    let deny = ["Bash(git push*)", "Bash(sudo *)", "FileRead(secrets/**)", "Bash(rm -rf *)"];
+    let rules = Rules::parse(&allow, &ask, &deny).unwrap_or_default();
+    let directory = Path::new("/home/user/project");
+    println!("one call with 12 rules: until it runs, until it is asked about");
+    for command in TYPICAL {
+        let input = serde_json::json!({ "command": command }).to_string();
+        let Ok(input) = RawJson::parse(&input) else { continue };
+        let runs = median(ROUNDS, || decided(&Call::new("Bash", &input, directory), &rules));
+        let asked = median(ROUNDS, || {
+            let call = Call::new("Bash", &input, directory);
+            let decided = decided(&call, &rules);
+            let warned = call.shell_text().and_then(warning);
+            (decided, rule_for(&call), offered_rules(&call), describe(&call), warned)
+        });
+        println!("  {runs:>9.1?} {asked:>9.1?}  {}", command.replace('\n', "⏎"));
+    }
+}
+
+/// What a run asks before a command starts: the verdict, the files that it names, and what it would print beside them.
+fn decided(call: &Call<'_>, rules: &Rules) -> impl Sized + use<> {
+    let verdict = judge(call, PermissionMode::Default, Width::Wide, rules);
+    let text = call.shell_text();
+    let reads = text.and_then(|text| command_reads(call.directory, text, Width::Wide, None));
+    (verdict, reads, text.map(|text| Sweep::of(text, Width::Wide)))
 }
 
 fn median<T>(rounds: usize, mut run: impl FnMut() -> T) -> Duration {
