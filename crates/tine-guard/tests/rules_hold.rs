@@ -209,6 +209,17 @@ const FORMS: &[&str] = &[
     "declare -n r='a[$(shipit now)]'; echo $r",
     "x='a[$(shipit now)]'; (( x ))",
     "export x='a[$(shipit now)]'; bash -c '((x))'",
+    "x='a[$(shipit now)]'; COLUMNS=x; echo $((COLUMNS))",
+    "x='a[$(shipit now)]'; COLUMNS=x; [[ $COLUMNS -eq 1 ]]",
+    "declare -a x='($(shipit now))'",
+    "declare -A \"x=(\\$(shipit now))\"",
+    "readonly -a x='($(shipit now))'",
+    "f() { local -a x='($(shipit now))'; }; f",
+    "x=1; declare -a x='([$(shipit now)]=1)'",
+    "declare -a x; declare x='($(shipit now))'",
+    "v='($(shipit now))'; declare -a x=$v",
+    "v='($(shipit now))'; x=(a); declare x=\"$v\"",
+    "time -p\tshipit now",
     r"env -S 'shipit\_now'",
     "xargs -ifoo shipit foo <<< now",
     "split --filter='shipit now' /dev/null; split --filter='shipit now' \"$P/shipit\"",
@@ -246,6 +257,10 @@ const ELSEWHERE: &[&str] = &[
     "history -s shipit now; fc -s",
     "npx -c 'shipit now'",
     "rsync -e 'shipit now' a b:c",
+    "tmux new -d 'shipit now'",
+    "perf stat shipit now",
+    "hyperfine 'shipit now'",
+    "sort --compress-program='shipit now' file",
 ];
 
 /// Lines that only mention it, or run something else.

@@ -245,6 +245,7 @@ const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("rsync", "--rsh"),
     ("scp", "ProxyCommand="),
     ("sftp", "ProxyCommand="),
+    ("sort", "--compress-program"),
     ("split", "--filter"),
     ("ssh", "LocalCommand="),
     ("ssh", "ProxyCommand="),

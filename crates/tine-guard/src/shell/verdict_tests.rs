@@ -69,6 +69,11 @@ fn a_variable_divides_no_option_off() {
         "for f in *; do tree $(ls)-oz; done",
         "x=$(cat f); find a$x-delete",
         "x=$(cat f); find a$x",
+        "COLUMNS=-ob; sort $COLUMNS a",
+        "COLUMNS=-delete; find a $COLUMNS",
+        "COLUMNS=x; echo $((COLUMNS))",
+        "cat<2>&1",
+        "cat a<<<2>/dev/null",
     ] {
         assert!(wide_reason(text).starts_with("refused"), "{text}");
     }

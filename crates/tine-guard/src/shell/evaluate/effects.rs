@@ -43,6 +43,7 @@ impl Evaluator<'_> {
             at.checked_sub(1).is_some_and(|at| options.contains(&arguments[at].text.as_str()))
         };
         let all = || arguments.iter().enumerate();
+        self.note_lists(name, arguments);
         self.is_indirect |= match name.text.as_str() {
             "declare" | "typeset" | "local" | "export" | "readonly" => {
                 arguments.iter().any(|word| {
@@ -74,6 +75,25 @@ impl Evaluator<'_> {
             }),
             _ => false,
         };
+    }
+
+    /// Notes the lists that a command of the shell declares. Bash reads the text of their value as a list, and expands in it.
+    fn note_lists(&mut self, name: &Word, arguments: &[Word]) {
+        if !["declare", "typeset", "local", "readonly"].contains(&name.text.as_str()) {
+            return;
+        }
+        let letters = |word: &Word| {
+            word.text.strip_prefix('-').is_some_and(|letters| letters.contains(['a', 'A']))
+        };
+        let declares = arguments.iter().any(letters);
+        for word in arguments.iter().filter(|word| !word.text.starts_with(['-', '+'])) {
+            let (variable, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+            if declares {
+                self.lists.insert(variable.to_owned());
+            }
+            let unknown = !word.is_known() || value.contains([MARK, NAMES]);
+            self.is_indirect |= value.starts_with('(') || unknown && self.lists.contains(variable);
+        }
     }
 
     /// What a command of the shell may set behind the words that are known.

@@ -68,6 +68,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) held: Vec<Option<String>>,
     /// Names of variables that assignments set.
     pub(super) assigned: BTreeSet<String>,
+    /// Names of variables that may be lists.
+    pub(super) lists: BTreeSet<String>,
     /// Whether variables that the text does not set may come from a text around it.
     pub(super) is_within: bool,
     /// Variables that functions set, whenever those run; `None` where any may be set.
@@ -97,6 +99,7 @@ impl<'a> Evaluator<'a> {
             is_indirect: false,
             held: Vec::new(),
             assigned: BTreeSet::new(),
+            lists: BTreeSet::new(),
             is_within: false,
             loose: Some(BTreeSet::new()),
             functions: 0,
@@ -357,6 +360,9 @@ impl<'a> Evaluator<'a> {
         for subscript in subscripts {
             self.compute(subscript)?;
         }
+        if *list {
+            self.lists.insert(name.clone());
+        }
         let mut value = if *list {
             let mut elements = Value::Names;
             for form in self.forms(values)? {
@@ -378,6 +384,8 @@ impl<'a> Evaluator<'a> {
             value = if *list { before.or(value) } else { behind(before, value) };
         }
         if !may_be_set(name) && is_harmless(name, value.only()) {
+            self.note_assignment(name);
+            self.variables.set(name, value);
             return Ok(());
         }
         self.does_more = true;

@@ -207,6 +207,10 @@ impl Parser<'_> {
             return self.refuse(1, "a redirect without a plain target");
         }
         let target = self.word()?;
+        let digits_only = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if matches!(self.peek(), Some(b'<' | b'>')) && target.bare().is_some_and(digits_only) {
+            return self.refuse(1, "a redirect without a plain target");
+        }
         let bare = target.bare().unwrap_or_default();
         let piece = self.slice(start, self.at).to_owned();
         let copies = |text: &str| {
