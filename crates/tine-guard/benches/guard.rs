@@ -1,4 +1,4 @@
-//! What a shell verdict costs, and all that is asked of a call between the model's reply and the process that it starts,
+//! The time of a shell verdict, and of all that is asked of a call between the model's reply and the process that it starts,
 //! printed. Run with `cargo xtask bench guard`.
 //!
 //! Each line is the median over many rounds. Nothing here asserts a time: machines differ.
@@ -88,7 +88,7 @@ fn calls() {
     }
 }
 
-/// What a run asks before a command starts: the verdict, the files that it names, and what it would print beside them.
+/// The answers that a run needs before a command starts: the verdict, the files that it names, and what it would print beside them.
 fn decided(call: &Call<'_>, rules: &Rules) -> impl Sized + use<> {
     let verdict = judge(call, PermissionMode::Default, Width::Wide, rules);
     let text = call.shell_text();

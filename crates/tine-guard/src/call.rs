@@ -50,7 +50,7 @@ impl<'a> Call<'a> {
         self.arguments.get_or_init(|| Arguments::parse(self.input)).as_ref()
     }
 
-    /// What the call is about; the error says why it cannot be judged.
+    /// The subject of the call; the error says why it cannot be judged.
     pub(crate) fn subject(&self) -> Result<&Subject, &Reason> {
         self.subject.get_or_init(|| Subject::of(self).map_err(Reason::new)).as_ref()
     }

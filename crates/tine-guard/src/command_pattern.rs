@@ -87,7 +87,7 @@ impl CommandPattern {
             if patterns(pattern).any(|pattern| covers(pattern, &line, same_loosely)) {
                 return Meets::Yes;
             }
-            let uncertain = line.contains(is_mark).then(|| joined(&spelling));
+            let uncertain = line.contains(is_mark).then(|| joined(spelling));
             let may_meet =
                 |line: String| patterns(pattern).any(|pattern| may_cover(pattern, &line));
             if uncertain.is_some_and(may_meet) {

@@ -7,8 +7,7 @@
 //! [`filter`] is narrower: it says which calls a maintenance run or a worker may make at all, and looks
 //! also at what stands where a path leads.
 //!
-//! Shell text is judged by [`shell_verdict`], which allows only what it recognises, and compared with rules in the
-//! `wildcard` module. Paths are judged as the text they resolve to ([`place_of`]) and as where they really
+//! Shell text is read once ([`ShellText`]): its verdict, rules, warnings and offers all go by the commands that were seen. Paths are judged as the text they resolve to ([`place_of`]) and as where they really
 //! lead ([`real_path`]); opening what was judged, relative to a directory handle and without following links, is
 //! the tools' part.
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::characters::is_allowed;
 use super::evaluate::{self, NAMES, NUMBER, Reader, Reading, UNKNOWN};
@@ -44,8 +45,10 @@ pub(crate) struct Command {
     pub(crate) launches: Vec<Command>,
     /// Whether what it runs itself cannot be known.
     pub(crate) launches_unknown: bool,
-    /// Whether it reads what another command of its pipeline prints.
+    /// True if it reads what another command of its pipeline prints.
     pub(crate) is_piped: bool,
+    /// The ways in which it may be written, once somebody has asked: they are looked up on the disk.
+    spelled: OnceLock<Vec<Vec<String>>>,
 }
 
 /// A text as it was read.
@@ -68,7 +71,8 @@ pub(crate) struct CommandReading {
 impl CommandReading {
     /// The commands of a text that was gone through as `bash -c` would.
     pub(super) fn of(text: &str, reading: &Reading) -> Self {
-        Self::through(text, reading, (Reader::Call, 0), &mut COMMANDS_MAX.clone())
+        let mut budget = COMMANDS_MAX;
+        Self::through(text, reading, (Reader::Call, 0), &mut budget)
     }
 
     fn within(text: &str, reader: Reader, depth: usize, budget: &mut usize) -> Self {
@@ -126,7 +130,7 @@ impl CommandReading {
         let mut launches_unknown = false;
         if depth == DEPTH_MAX || *budget == 0 {
             self.uncertain.get_or_insert_with(|| "it runs too much to be followed".to_owned());
-            return Command { words, launches, launches_unknown, is_piped };
+            return Command::new(words, launches, launches_unknown, is_piped);
         }
         *budget -= 1;
         for one in launched(&words, input, reader) {
@@ -151,7 +155,7 @@ impl CommandReading {
                 Launched::Unknown => launches_unknown = true,
             }
         }
-        Command { words, launches, launches_unknown, is_piped }
+        Command::new(words, launches, launches_unknown, is_piped)
     }
 
     /// Every command, also those that others launch.
@@ -167,23 +171,35 @@ impl CommandReading {
 }
 
 impl Command {
+    fn new(
+        words: Vec<String>,
+        launches: Vec<Self>,
+        launches_unknown: bool,
+        is_piped: bool,
+    ) -> Self {
+        Self { words, launches, launches_unknown, is_piped, spelled: OnceLock::new() }
+    }
+
     /// Its name without a folder.
     pub(crate) fn program(&self) -> &str {
         base_name(&self.words[0])
     }
 
     /// The command as it may be written in other ways: by the name of its file and of the file behind links, and without the
-    /// options before its subcommand. Relative paths begin in the directory.
-    pub(crate) fn spellings(&self, directory: &Path) -> Vec<Vec<String>> {
+    /// options before its subcommand. Relative paths begin in the directory, which is the same whenever this is asked.
+    pub(crate) fn spellings(&self, directory: &Path) -> &[Vec<String>] {
+        self.spelled.get_or_init(|| self.spell(directory))
+    }
+
+    fn spell(&self, directory: &Path) -> Vec<Vec<String>> {
         let mut all = self.named_spellings(directory);
         // Where the first word becomes none, the second is the name. The mark keeps it from being certain.
         if let [name, rest @ ..] = self.words.as_slice()
             && is_words(name)
             && !rest.is_empty()
         {
-            let (launches, launches_unknown) = (Vec::new(), false);
-            let rest = Self { words: rest.to_vec(), launches, launches_unknown, is_piped: false };
-            all.extend(rest.spellings(directory).into_iter().map(|mut words| {
+            let rest = Self::new(rest.to_vec(), Vec::new(), false, false);
+            all.extend(rest.spell(directory).into_iter().map(|mut words| {
                 words[0].insert(0, UNKNOWN);
                 words
             }));

@@ -1,4 +1,4 @@
-//! The verdict on a whole text.
+//! A shell text that is read once, and the verdicts on it.
 
 use std::sync::OnceLock;
 
@@ -93,17 +93,21 @@ impl ShellText {
 
     /// Judges it as `bash -c` would run it. Never panics; takes time linear in the length of the text.
     pub fn verdict(&self, width: Width) -> &ShellVerdict {
-        let strict = self.strict.get_or_init(|| self.judge_strictly());
-        match strict.read_only || width != Width::Wide {
+        let is_too_long = self.text.len() > COMMAND_BYTES_MAX;
+        let strict = self.strict.get_or_init(|| match is_too_long {
+            true => {
+                let why = format!("the command is longer than {COMMAND_BYTES_MAX} bytes");
+                ShellVerdict::refused(why)
+            }
+            false => self.judge_strictly(),
+        });
+        match strict.read_only || width != Width::Wide || is_too_long {
             true => strict,
             false => self.wide.get_or_init(|| self.judge_widely()),
         }
     }
 
     fn judge_strictly(&self) -> ShellVerdict {
-        if self.text.len() > COMMAND_BYTES_MAX {
-            return ShellVerdict::refused(too_long());
-        }
         let parsed = self.parsed();
         let commands = match &parsed.strict {
             Some(refusal) => Err(refusal.clone()),
@@ -128,9 +132,6 @@ impl ShellText {
     }
 
     fn judge_widely(&self) -> ShellVerdict {
-        if self.text.len() > COMMAND_BYTES_MAX {
-            return ShellVerdict::refused(too_long());
-        }
         let followed = self.followed();
         if let Some(refusal) = followed.refusal() {
             return ShellVerdict::refused(evaluate::shown(&refusal.told(&self.text)));
@@ -144,10 +145,6 @@ impl ShellText {
             may_start_programs: None,
         }
     }
-}
-
-fn too_long() -> String {
-    format!("the command is longer than {COMMAND_BYTES_MAX} bytes")
 }
 
 /// Most names that an accepting reason lists.

@@ -58,7 +58,7 @@ fn the_wide_verdict_explains_itself() {
     insta::assert_snapshot!(wide_reason("for f in a; do ls"), @"refused: at column 18: `done` is missing here");
 }
 
-/// What a variable without quotes holds may end with a blank, so that what stands behind it is an option.
+/// The text of a variable without quotes may end with a blank, so that what stands behind it is an option.
 #[test]
 fn a_variable_divides_no_option_off() {
     for text in [

@@ -1,4 +1,4 @@
-//! What commands may do to variables, and where bash may run what a variable holds.
+//! Effects of commands on variables, and the places where bash may run the text of a variable.
 
 use super::expand::{MARK, NAMES};
 use super::names::is_run;
@@ -96,7 +96,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a command of the shell may set behind the words that are known.
+    /// Gives up what is known of the variables that a command of the shell may set.
     pub(super) fn loosen(&mut self, words: &[Word]) {
         let Some((name, arguments)) = words.split_first() else { return };
         let text = name.text.as_str();

@@ -16,7 +16,7 @@ fn only_name(list: &List) -> Option<&str> {
     }
 }
 
-/// Whether a loop with this condition ends only where it is left.
+/// True if a loop with this condition ends only where it is left.
 pub(super) fn always(condition: &List, until: bool) -> bool {
     let Some(last) = condition.last() else { return true };
     let last: List = vec![last.clone()];
@@ -34,7 +34,7 @@ pub(super) fn always(condition: &List, until: bool) -> bool {
     }
 }
 
-/// Whether the commands of a loop may leave it.
+/// True if the commands of a loop may leave it.
 pub(super) fn leaves(list: &List) -> bool {
     leaves_by(list, &["break", "exit", "return"])
 }

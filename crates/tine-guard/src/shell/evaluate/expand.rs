@@ -378,7 +378,7 @@ pub(super) fn behind(before: Value, next: Value) -> Value {
 struct Builder {
     words: Vec<Word>,
     current: Option<Word>,
-    /// Whether the piece before may end with a blank that divides words.
+    /// True if the piece before may end with a blank that divides words.
     may_divide: bool,
     at: usize,
 }

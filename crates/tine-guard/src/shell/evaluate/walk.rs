@@ -29,7 +29,7 @@ pub(in crate::shell) struct Ran {
     pub(in crate::shell) words: Vec<Word>,
     /// The text of its input, where that is known.
     pub(in crate::shell) input: Option<String>,
-    /// Whether it reads what another command of its pipeline prints.
+    /// True if it reads what another command of its pipeline prints.
     pub(in crate::shell) is_piped: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Evaluator<'a> {
     pub(super) functions: usize,
     /// What held where a loop was left, for each loop around.
     loops: Vec<Vec<Variables>>,
-    /// Whether the input comes from another command of a pipeline.
+    /// True if the input comes from another command of a pipeline.
     is_piped: bool,
     steps: usize,
     /// Whether an error ends the reading.

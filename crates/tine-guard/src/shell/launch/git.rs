@@ -1,4 +1,4 @@
-//! What git runs by its settings and options.
+//! Commands that git runs by its settings and options.
 
 use super::{Launched, is_unknown, subcommands, text_of};
 use crate::shell::evaluate::Reader;
@@ -19,7 +19,7 @@ fn names_program(key: &str) -> bool {
         || GIT_ENDS.iter().any(|end| key.ends_with(end))
 }
 
-/// What git runs by its settings and options. A subcommand that it does not have is an alias, which may be any command.
+/// The commands that git runs by its settings and options. A subcommand that it does not have is an alias, which may be any command.
 pub(super) fn git(arguments: &[String]) -> Vec<Launched> {
     let text = |text: &str| text_of(Reader::Shell, &[text.trim_start_matches('!').to_owned()]);
     let mut found = Vec::new();

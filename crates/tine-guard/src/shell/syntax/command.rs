@@ -31,7 +31,7 @@ pub(in crate::shell) struct Parsed {
     pub(in crate::shell) objection: Option<Refusal>,
     /// The first piece that the strict verdict does not accept.
     pub(in crate::shell) strict: Option<Refusal>,
-    /// Where bash's own reading is not certain.
+    /// The place from which on bash's own reading is not certain.
     pub(in crate::shell) unread: Option<Refusal>,
 }
 

@@ -276,7 +276,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether it is certain which file a redirect reads.
+/// True if it is certain which file a redirect reads.
 fn is_certain_file(target: &Template) -> bool {
     let certain = |part: &Part| matches!(part, Part::Text { .. } | Part::Tilde);
     let text = target.literal().unwrap_or_default();
