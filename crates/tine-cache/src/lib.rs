@@ -26,7 +26,7 @@ pub use ledger::{
     Expectation, InFlight, Ledger, LiveEntry, Missing, Place, PlaceState, Scope, SlotPass,
     SlotReach,
 };
-pub use models::{Models, ModelsError};
+pub use models::{Models, ModelsError, Named};
 pub use plan::{
     Asked, FIRST_EVENT_MS, Launch, Plan, PlanCosts, REQUEST_MS, Situation, Warmth, plan,
 };

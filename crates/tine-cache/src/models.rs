@@ -54,7 +54,68 @@ pub struct Models {
     layers: Vec<Vec<Row>>,
 }
 
+/// The model that a name without a provider stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// One provider alone has a model of this name.
+    Model(ModelRef),
+    /// None or several have; these names of the table hold the text, as `provider/name`.
+    Other(Vec<String>),
+}
+
+/// Most names that [`Models::named`] offers.
+const OFFERED_MAX: usize = 6;
+
 impl Models {
+    /// Finds the model of a name without its provider. Names that end differently from a pattern of the table, such as dated ones, are
+    /// found where the pattern itself names a model.
+    pub fn named(&self, text: &str) -> Named {
+        let mut found: Vec<ModelRef> = Vec::new();
+        let mut near = Vec::new();
+        for (row, model) in self.named_rows() {
+            let is_pattern = row.name.ends_with('*');
+            let known = found.iter().any(|known| known.provider == model.provider);
+            if text == model.name || is_pattern && text.starts_with(&model.name) {
+                let model = ModelRef { provider: model.provider, name: text.to_owned() };
+                found.extend((!known).then_some(model));
+            } else if !text.is_empty() && model.name.contains(text) {
+                near.push(model.to_string());
+            }
+        }
+        match <[ModelRef; 1]>::try_from(found) {
+            Ok([model]) => Named::Model(model),
+            Err(several) => {
+                // Of a family, later models have higher numbers.
+                near.sort_unstable_by(|one: &String, other| other.cmp(one));
+                near.dedup();
+                let several = several.iter().map(ModelRef::to_string);
+                Named::Other(several.chain(near).take(OFFERED_MAX).collect())
+            }
+        }
+    }
+
+    /// The names of the models that the table names one by one, as `provider/name`, in its order. A name that may go on, as in dated ones,
+    /// is given without what may follow.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (_, model) in self.named_rows() {
+            let name = model.to_string();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    fn named_rows(&self) -> impl Iterator<Item = (&Row, ModelRef)> {
+        self.layers.iter().flatten().filter_map(|row| {
+            let model: ModelRef = row.name.trim_end_matches(['*', '-']).parse().ok()?;
+            // A wide pattern, or the same models by another format.
+            let is_one = !model.name.contains('*') && model.provider != Provider::OpenAiChat;
+            is_one.then_some((row, model))
+        })
+    }
+
     /// The table that ships with tine.
     #[expect(clippy::expect_used, reason = "a test parses the bundled table")]
     pub fn bundled() -> Self {

@@ -312,3 +312,23 @@ fn prices_that_overlap_or_leave_a_gap_are_refused() {
     let half = told(&Models::bundled().overlaid(half).unwrap_err());
     insta::assert_snapshot!(half, @"the prices of `acme/b` are incomplete: `input` and `output` are needed");
 }
+
+#[test]
+fn a_name_without_its_provider_is_understood_where_it_means_one_model() {
+    let own = "[[model]]\nname = \"openai-compat/deepseek-chat\"\n";
+    let models = Models::bundled().overlaid(own).unwrap();
+    let named = |text: &str| match models.named(text) {
+        Named::Model(model) => model.to_string(),
+        Named::Other(names) => format!("one of {names:?}"),
+    };
+    assert_eq!(named("claude-sonnet-4-5-20260101"), "anthropic/claude-sonnet-4-5-20260101");
+    assert_eq!(named("gpt-6.1-sol"), "openai/gpt-6.1-sol");
+    assert_eq!(named("MiniMax-M3"), "minimax/MiniMax-M3");
+    let two = r#"one of ["deepseek/deepseek-chat", "openai-compat/deepseek-chat"]"#;
+    assert_eq!(named("deepseek-chat"), two);
+    assert_eq!(
+        named("haiku"),
+        r#"one of ["anthropic/claude-haiku-5-5", "anthropic/claude-haiku-4-5"]"#
+    );
+    assert_eq!((named("nothing").as_str(), named("").as_str()), ("one of []", "one of []"));
+}

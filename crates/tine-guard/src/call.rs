@@ -68,12 +68,15 @@ pub(crate) enum Kind {
     Unknown,
 }
 
+/// The tools of tine. A rule may name others, which a program that embeds the guard has.
+pub const TOOL_NAMES: [&str; 16] = words!(
+    "Agent Bash BashOutput FileEdit FileRead FileWrite Glob Grep REPL TaskCancel TaskClear TaskList TaskOutput \
+    TaskSend TaskStart TaskWait"
+);
+
 impl Kind {
     /// The tools whose arguments the guard understands.
-    pub(crate) const KNOWN: [&str; 16] = words!(
-        "Agent Bash BashOutput FileEdit FileRead FileWrite Glob Grep REPL TaskCancel TaskClear TaskList TaskOutput \
-        TaskSend TaskStart TaskWait"
-    );
+    pub(crate) const KNOWN: [&str; 16] = TOOL_NAMES;
 
     pub(crate) fn of(tool: &str) -> Self {
         match tool {

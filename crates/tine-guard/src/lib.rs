@@ -38,7 +38,7 @@ mod verdict;
 mod warning;
 mod wildcard;
 
-pub use call::{Call, describe, read_path, written_path};
+pub use call::{Call, TOOL_NAMES, describe, read_path, written_path};
 pub use command::{CommandRead, CommandReads, command_reads};
 pub use explain::{Explanation, MetRule, SeenCommand, explain};
 pub use grant::rule_for;

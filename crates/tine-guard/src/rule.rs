@@ -175,7 +175,8 @@ impl Rule {
         self.pattern.is_some() && self.meets("FileRead", &target()) == Meets::Yes
     }
 
-    pub(crate) fn tool(&self) -> &str {
+    /// The tool whose calls it is about.
+    pub fn tool(&self) -> &str {
         &self.tool
     }
 

@@ -4,10 +4,13 @@ mod away;
 mod bring;
 mod budget;
 mod compact;
+mod complete;
 mod dream;
 mod estimate;
 mod eval;
 mod files;
+mod front;
+mod groups;
 mod guard;
 mod inherit;
 mod merge_back;
@@ -23,18 +26,22 @@ mod worktree;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::away::AwayArgs;
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
+pub(crate) use self::complete::VARIABLE as COMPLETE_VARIABLE;
 pub(crate) use self::dream::{DreamArgs, DreamCommand, UndoDreamArgs};
 pub(crate) use self::estimate::{EstimateArgs, PlanArg, SpreadArgs};
 pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::files::{
     DigestArgs, DigestFormat, ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith,
 };
+pub(crate) use self::front::{Refused, hint, parse};
+#[cfg(test)]
+pub(crate) use self::groups::GROUPS;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{InheritArgs, WorkerArgs};
 pub(crate) use self::merge_back::MergeBackArgs;
@@ -48,27 +55,24 @@ pub(crate) use self::running::{
     ConfineArg, ConfineArgs, LimitArgs, ModelArgs, OutputArgs, OutputFormat,
 };
 pub(crate) use self::task::{
-    CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
+    CancelTaskArgs, HideTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
     StartTaskArgs, StopArgs, TaskCommand, WorkArgs,
 };
 pub(crate) use self::trust::TrustArgs;
 pub(crate) use self::worktree::{
-    CollectWorktreesArgs, DropArgs, ListWorktreesArgs, PurgeWorktreesArgs, RecoverArgs,
+    CollectWorktreesArgs, ListWorktreesArgs, PurgeWorktreesArgs, RecoverArgs, RemoveWorktreeArgs,
     RepairWorktreesArgs, WorktreeCommand, WorktreePathArgs,
 };
+use crate::fail::{self, Failure};
 use crate::manual::examples;
 use crate::prompt::sendable;
 
-/// Exit codes, for the manual and the help.
-const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 usage, 42 bad input, 53 turn limit, \
-54 tool failure, 55 budget, 56 permission denied, 124 timed out, 130 interrupted.";
-
-/// A fork() for LLM agents.
+/// A coding agent for the terminal, with a fork() for conversations.
 ///
-/// A fork inherits its parent's whole conversation byte for byte, so that the provider's prompt cache serves the
-/// inherited part. `tine demo` shows it, without a key and without a network.
+/// At any point a conversation can be forked: the copy knows everything that was said, starts at once, and the provider
+/// bills the shared part at its cache price. `tine demo` shows it, without a key and without a network.
 #[derive(Debug, Parser)]
-#[command(name = "tine", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "tine", version, after_help = fail::exit_codes(), max_term_width = 100)]
 pub(crate) struct Cli {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
@@ -90,9 +94,34 @@ pub(crate) struct Cli {
     pub(crate) talk: TalkArgs,
 }
 
+/// The command line, with what clap's derive cannot say.
+pub(crate) fn command() -> clap::Command {
+    groups::grouped(with_arguments(Cli::command()))
+}
+
+/// Gives arguments what their types do not say: what a shell offers for them, and that `-1` is a value, which an option then refuses by
+/// its own name.
+fn with_arguments(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let is_option = !argument.is_positional() && argument.get_action().takes_values();
+        let argument = complete::with_values(argument);
+        if is_option { argument.allow_negative_numbers(true) } else { argument }
+    });
+    command.mut_subcommands(with_arguments)
+}
+
 /// `tine` alone
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TalkArgs {
+    /// Open the terminal and say this; where there is no terminal, answer as `tine run` does
+    #[arg(value_parser = sendable)]
+    pub(crate) prompt: Vec<String>,
+    /// Answer on standard output and leave: the same as `tine run`, with its options
+    #[arg(short, long)]
+    pub(crate) print: bool,
+    /// The model of new agents, as provider/name
+    #[arg(short, long, value_name = "MODEL", conflicts_with_all = ["continue_last", "resume"])]
+    pub(crate) model: Option<String>,
     /// Go on with the agent that was last used in this directory
     #[arg(short, long = "continue", conflicts_with = "resume")]
     pub(crate) continue_last: bool,
@@ -113,10 +142,39 @@ impl TalkArgs {
     /// Whether anything of it was said.
     pub(crate) fn is_given(&self) -> bool {
         self.continue_last
+            || !self.prompt.is_empty()
+            || self.model.is_some()
             || self.resume.is_some()
             || self.plain
             || self.permission_mode.is_some()
             || self.confine.is_given()
+    }
+}
+
+impl TalkArgs {
+    /// The same for a command that answers where there is no terminal.
+    pub(crate) fn in_a_pipe(self) -> Result<RunArgs, Failure> {
+        let resume = match self.resume {
+            Some(None) => {
+                return Err(Failure::usage("there is no terminal to choose a conversation in")
+                    .hint("`tine ps` lists them; `tine run --resume AGENT \"PROMPT\"` names one"));
+            }
+            other => other.flatten(),
+        };
+        let limits = LimitArgs {
+            permission_mode: self.permission_mode,
+            confine: self.confine,
+            ..LimitArgs::default()
+        };
+        Ok(RunArgs {
+            prompt: self.prompt.into_iter().next(),
+            continue_last: self.continue_last,
+            resume,
+            name: None,
+            model: ModelArgs { model: self.model, ..ModelArgs::default() },
+            limits,
+            output: OutputArgs::default(),
+        })
     }
 }
 
@@ -134,11 +192,13 @@ pub(crate) enum Command {
     /// Fork an agent; with a prompt, run the fork
     #[command(after_help = examples::FORK)]
     Fork(ForkArgs),
-    /// Fork an agent into several workers at once, and collect their reports
+    /// Fork an agent into several workers, and collect their reports
     #[command(after_help = examples::FAN)]
     Fan(FanArgs),
     /// List agents
-    #[command(after_help = examples::PS, arg = trusts_nothing())]
+    #[command(
+        aliases = ["ls", "list", "sessions", "history", "agents"], after_help = examples::PS, arg = trusts_nothing(),
+    )]
     Ps(ListArgs),
     /// Draw the tree of agents
     #[command(after_help = examples::TREE, arg = trusts_nothing())]
@@ -152,29 +212,29 @@ pub(crate) enum Command {
     /// Wait until agents have nothing left to do
     #[command(after_help = examples::WAIT, arg = trusts_nothing())]
     Wait(WaitArgs),
-    /// Put a message into an agent's mailbox; it reads it at its next turn
+    /// Leave a message that an agent reads at its next turn
     #[command(after_help = examples::SEND, arg = trusts_nothing())]
     Send(SendArgs),
-    /// Make an agent's conversation shorter: a summary takes the place of its older part
+    /// Replace the older part of a conversation by a summary
     #[command(after_help = examples::COMPACT)]
     Compact(CompactArgs),
-    /// Bring the conclusions of a fork back: a summary of it, to be edited, at the tail of its parent
+    /// Append a summary of a fork to its parent's conversation
     #[command(after_help = examples::MERGE_BACK)]
     MergeBack(MergeBackArgs),
     /// Start workers, and look after them
     #[command(subcommand)]
     Task(TaskCommand),
-    /// Stop what an agent does, and all that works for it; everything stopped can be resumed
+    /// Stop an agent and all that works for it; it can be resumed
     #[command(after_help = examples::STOP, arg = trusts_nothing())]
     Stop(StopArgs),
     /// Kill an agent and all its forks, for good
     #[command(after_help = examples::KILL, arg = trusts_nothing())]
     Kill(KillArgs),
     /// Take dead agents off the lists
-    #[command(after_help = examples::REAP, arg = trusts_nothing())]
-    Reap(ReapArgs),
-    /// Remove conversations for good: nothing of them stays but what forks have inherited
-    #[command(name = "rm", after_help = examples::REMOVE, arg = trusts_nothing())]
+    #[command(alias = "reap", after_help = examples::HIDE, arg = trusts_nothing())]
+    Hide(HideArgs),
+    /// Delete conversations for good; forks keep what they inherited
+    #[command(name = "rm", aliases = ["remove", "delete"], after_help = examples::REMOVE, arg = trusts_nothing())]
     Remove(RemoveArgs),
     /// Show what an agent has changed in its worktree
     #[command(after_help = examples::DIFF)]
@@ -188,22 +248,16 @@ pub(crate) enum Command {
     /// Pick commits that an agent has made in its worktree
     #[command(after_help = examples::CHERRY_PICK)]
     CherryPick(CherryPickArgs),
-    /// Give several forks the same task, check what they did, and take the best
+    /// Give several forks one task, check their work, take the best
     #[command(after_help = examples::PICK)]
     Pick(PickArgs),
-    /// Worktrees of agents
+    /// List, remove and recover the worktrees of agents
     #[command(subcommand)]
     Worktree(WorktreeCommand),
-    /// Remove the worktree of an agent; what it holds is kept
-    #[command(after_help = examples::DROP)]
-    Drop(DropArgs),
-    /// Bring the worktree of an agent back that was removed, as it was
-    #[command(after_help = examples::RECOVER)]
-    Recover(RecoverArgs),
-    /// Questions that agents wait with, and the answers that stand
+    /// Answer permission requests, and list rules
     #[command(subcommand)]
     Permission(PermissionCommand),
-    /// Show the settings, agents and servers that a directory brings along, and trust them
+    /// Show what the directory's .tine folder contains, and trust it
     #[command(after_help = examples::TRUST, arg = trusts_nothing())]
     Trust(TrustArgs),
     /// Give an agent a name
@@ -215,13 +269,13 @@ pub(crate) enum Command {
     /// Write an agent's conversation as provider messages
     #[command(after_help = examples::EXPORT, arg = trusts_nothing())]
     Export(ExportArgs),
-    /// Tell another program's conversation as text, for an agent that cannot inherit it
+    /// Print another program's conversation as one text
     #[command(after_help = examples::DIGEST, arg = trusts_nothing())]
     Digest(DigestArgs),
-    /// Show what happened since you were last there: workers, questions, files, money
+    /// Show what happened since you were last there
     #[command(after_help = examples::AWAY, arg = trusts_nothing())]
     Away(AwayArgs),
-    /// Write down what was learnt in the sessions of this project, as notes that later agents read
+    /// Write notes on the sessions of this project for later agents
     #[command(after_help = examples::DREAM)]
     Dream(DreamArgs),
     /// Do what is due in all projects, once: for cron or a timer
@@ -230,19 +284,19 @@ pub(crate) enum Command {
     /// Show what agents cost
     #[command(after_help = examples::COST, arg = trusts_nothing())]
     Cost(CostArgs),
-    /// Show or change what a whole tree of agents may use: tokens, money, time, workers
+    /// Show or change what a tree of agents may use
     #[command(after_help = examples::BUDGET, arg = trusts_nothing())]
     Budget(BudgetArgs),
-    /// What providers' caches served, and why
+    /// Explain what providers' caches served
     #[command(subcommand, arg = trusts_nothing())]
     Cache(CacheCommand),
-    /// Ask the guard, without running anything
+    /// Judge a command or a tool call without running it
     #[command(subcommand, arg = trusts_nothing())]
     Guard(GuardCommand),
-    /// The provider simulator
+    /// Run the simulator of providers as a server
     #[command(subcommand, arg = trusts_nothing())]
     Sim(SimCommand),
-    /// Run scripted prompts through forks, and check what becomes of them
+    /// Run scripted prompts through forks, and check the results
     #[command(after_help = examples::EVAL)]
     Eval(EvalArgs),
     /// See forks at work on this directory: no key, no network
@@ -434,9 +488,9 @@ pub(crate) struct KillArgs {
     pub(crate) json: bool,
 }
 
-/// `tine reap`
+/// `tine hide`
 #[derive(Debug, Args)]
-pub(crate) struct ReapArgs {
+pub(crate) struct HideArgs {
     /// Only these, each with all below it: names, or first characters of ids
     pub(crate) agents: Vec<String>,
     /// Print JSON
@@ -472,8 +526,12 @@ pub(crate) struct RemoveArgs {
 pub(crate) struct RenameArgs {
     /// The agent: its name, or the first characters of its id
     pub(crate) agent: String,
-    /// The new name; without it the agent loses its name
+    /// The new name
+    #[arg(required_unless_present = "clear")]
     pub(crate) name: Option<String>,
+    /// Take its name away
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) clear: bool,
 }
 
 /// `tine cost`
@@ -575,12 +633,10 @@ pub(crate) struct CompletionsArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

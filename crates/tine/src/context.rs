@@ -16,7 +16,7 @@ use tine_tools::clear_temporary;
 use crate::caching;
 use crate::cli::ModelArgs;
 use crate::config::{Config, Setting, Sources};
-use crate::connect::{Models, variable};
+use crate::connect::{self, variable};
 use crate::crew::defined;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
@@ -26,6 +26,7 @@ use crate::memory;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
+use tine_cache::{Models, Named};
 use tine_fork::host::{SystemClock, SystemIds};
 use tine_tui::WorkerSeams;
 use tine_tui::words::STORE_WAITS;
@@ -85,7 +86,7 @@ pub(crate) struct Context {
     pub(crate) directory_is_asked: bool,
     pub(crate) runtime: Arc<Runtime>,
     /// Makes the runtime's clients; servers that are found are told to it.
-    pub(crate) models: Arc<Models>,
+    pub(crate) models: Arc<connect::Models>,
     /// Where processes in the background write what they have to say.
     pub(crate) logs: PathBuf,
     /// The log of this process, where it is such a one.
@@ -115,8 +116,9 @@ impl Context {
         let options = OpenOptions { wait_hook: Some(wait_hook), ..OpenOptions::default() };
         let store = SqliteStore::open(dirs.database.clone(), options).await?;
         let caller = inside::caller(&store).await?;
-        let models =
-            Arc::new(Models::of(&config)?.remembering(dirs.servers(), dirs.simulator_cache()));
+        let models = Arc::new(
+            connect::Models::of(&config)?.remembering(dirs.servers(), dirs.simulator_cache()),
+        );
         let ports = Ports {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
@@ -254,15 +256,18 @@ pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelS
             .hint("`tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio")
             .hint("`--model sim/echo` and `tine demo` need no key")
     })?;
-    let effort = args.effort.clone().or_else(|| config.effort.as_ref().map(|s| s.value.clone()));
-    let thinking =
-        args.thinking.clone().or_else(|| config.thinking.as_ref().map(|s| s.value.clone()));
+    let typed = |option: &str, text: &Option<String>| {
+        let origin = || format!("--{option}");
+        text.clone().map(|value| Setting { value, origin: origin() })
+    };
+    let effort = typed("effort", &args.effort).or_else(|| config.effort.clone());
+    let thinking = typed("thinking", &args.thinking).or_else(|| config.thinking.clone());
     let configured = config.max_output_tokens.as_ref().map(|setting| setting.value);
     let model = parse_model(&model)?;
     let settings = ModelSettings {
         max_tokens: args.max_output_tokens.or(configured).unwrap_or(OUTPUT_TOKENS_DEFAULT),
-        thinking: thinking.as_deref().map(parse_thinking).transpose()?,
-        effort: effort.as_deref().map(|text| parse_effort(text, &model)).transpose()?,
+        thinking: thinking.map(|text| parse_thinking(&text)).transpose()?,
+        effort: effort.map(|text| parse_effort(&text, &model)).transpose()?,
         model,
     };
     check_budget(&settings)?;
@@ -314,31 +319,45 @@ pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
     config.model.clone().or_else(|| models_of_keys().into_iter().next())
 }
 
-/// The model of this name.
+/// The model of this name. The provider may be left out where one alone has a model of this name.
 pub(crate) fn parse_model(text: &str) -> Result<ModelRef, Failure> {
+    let named = match text.contains('/') {
+        true => Named::Other(Vec::new()),
+        false => Models::bundled().named(text),
+    };
+    let near = match named {
+        Named::Model(model) => return Ok(model),
+        Named::Other(near) => near,
+    };
     text.parse().map_err(|error| {
-        Failure::input("unknown model").because(&error).hint(
-            "models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
-        )
+        let failure = Failure::input("unknown model").because(&error);
+        match near.is_empty() {
+            true => failure.hint(
+                "models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
+            ),
+            false => failure.hint(format!("did you mean {}?", near.join(", "))),
+        }
     })
 }
 
-fn parse_effort(text: &str, model: &ModelRef) -> Result<Effort, Failure> {
+fn parse_effort(set: &Setting<String>, model: &ModelRef) -> Result<Effort, Failure> {
+    let Setting { value: text, origin } = set;
     let known = efforts(model.format());
     let words: Vec<&str> = known.iter().map(|effort| effort.as_str()).collect();
     let found = Effort::from_name(text).filter(|effort| known.contains(effort));
     found.ok_or_else(|| {
         let provider = model.served_as().as_str();
-        Failure::input(format!("unknown effort `{text}`"))
+        Failure::input(format!("unknown effort `{text}` from {origin}"))
             .hint(format!("with {provider} it is one of {}", words.join(", ")))
     })
 }
 
-fn parse_thinking(text: &str) -> Result<Thinking, Failure> {
-    match (text, text.parse()) {
+fn parse_thinking(set: &Setting<String>) -> Result<Thinking, Failure> {
+    let Setting { value: text, origin } = set;
+    match (text.as_str(), text.parse()) {
         ("adaptive", _) => Ok(Thinking::Adaptive),
         (_, Ok(tokens)) => Ok(Thinking::Budget(tokens)),
-        _ => Err(Failure::input(format!("unknown thinking `{text}`"))
+        _ => Err(Failure::input(format!("unknown thinking `{text}` from {origin}"))
             .hint("it is `adaptive` or a number of tokens")),
     }
 }

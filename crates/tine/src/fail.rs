@@ -35,6 +35,53 @@ pub(crate) const TIMED_OUT: u8 = 124;
 /// Interrupted from the keyboard.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// An exit code: in a word for the help, and as the manual says it.
+pub(crate) struct ExitCode {
+    pub(crate) code: u8,
+    word: &'static str,
+    pub(crate) meaning: &'static str,
+}
+
+const fn exit_code(code: u8, word: &'static str, meaning: &'static str) -> ExitCode {
+    ExitCode { code, word, meaning }
+}
+
+/// All of them.
+pub(crate) const EXIT_CODES: &[ExitCode] = &[
+    exit_code(0, "success", "success"),
+    exit_code(
+        FAILED,
+        "failure",
+        "failure; also a conflict, a `tine pick` without good work, or a permission request that is answered already",
+    ),
+    exit_code(USAGE, "usage", "the command line is wrong"),
+    exit_code(
+        BAD_INPUT,
+        "bad input",
+        "something that was given cannot be used: an agent, a file, a model, a setting, a permission request",
+    ),
+    exit_code(TURN_LIMIT, "turn limit", "the turn limit was reached"),
+    exit_code(TOOL_FAILED, "tool failure", "a tool call failed, with `--fail-on-tool-error`"),
+    exit_code(
+        BUDGET,
+        "budget",
+        "the budget of the run or of its tree was spent, or nobody agreed to a price above `cache.confirm_above`",
+    ),
+    exit_code(
+        PERMISSION,
+        "permission denied",
+        "a call was refused because nobody could be asked, or nobody answered in time; one that a rule or a mode refuses is no failure. Also `tine guard`: not allowed",
+    ),
+    exit_code(TIMED_OUT, "timed out", "the time limit was reached"),
+    exit_code(INTERRUPTED, "interrupted", "interrupted, or cancelled by an empty text"),
+];
+
+/// The codes in a line.
+pub(crate) fn exit_codes() -> String {
+    let each = EXIT_CODES.iter().map(|code| format!("{} {}", code.code, code.word));
+    format!("Exit codes: {}.", each.collect::<Vec<_>>().join(", "))
+}
+
 /// What a user is told when a command fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -89,11 +136,8 @@ impl Failure {
 
     pub(crate) fn print(&self) {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-        let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
         output::say(&format!("{red}error:{red:#} {}", harmless(&self.message)));
-        for hint in &self.hints {
-            output::say(&format!("{cyan}hint:{cyan:#} {}", harmless(hint)));
-        }
+        self.hints.iter().for_each(|hint| print_hint(hint));
     }
 
     fn of(code: u8, error: &dyn Error) -> Self {
@@ -103,6 +147,12 @@ impl Failure {
         }
         failure
     }
+}
+
+/// Prints advice on a line of its own.
+pub(crate) fn print_hint(hint: &str) {
+    let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+    output::say(&format!("{cyan}hint:{cyan:#} {}", harmless(hint)));
 }
 
 impl From<StoreError> for Failure {
@@ -291,18 +341,18 @@ impl From<RuntimeError> for Failure {
             }
             RuntimeError::WorktreeRemoved(agent) => {
                 let agent = agent.short();
-                Self::of(BAD_INPUT, &error).hint(format!("`tine recover {agent}` brings it back"))
+                Self::of(BAD_INPUT, &error).hint(format!("`tine worktree recover {agent}` brings it back"))
             }
             RuntimeError::WorktreePurged(agent) => {
                 let agent = agent.short();
                 Self::of(BAD_INPUT, &error).hint(format!(
-                    "its work is gone; `tine recover {agent} --anew` makes a worktree as the checkout stands now"
+                    "its work is gone; `tine worktree recover {agent} --anew` makes a worktree as the checkout stands now"
                 ))
             }
             RuntimeError::WorktreeLost { agent, .. } => {
                 let agent = agent.short();
                 Self::of(BAD_INPUT, &error).hint(format!(
-                    "`tine recover {agent}` makes it again as it began, with the commits that git still has"
+                    "`tine worktree recover {agent}` makes it again as it began, with the commits that git still has"
                 ))
             }
             RuntimeError::RepositoryMoved { .. } => Self::of(BAD_INPUT, &error)
@@ -312,7 +362,7 @@ impl From<RuntimeError> for Failure {
                 let other = "--to DIR names another checkout of the repository";
                 Self::of(BAD_INPUT, &error).hint(match owner {
                     Some(owner) => format!(
-                        "it was the worktree of another agent: `tine recover {}` brings it back; {other}",
+                        "it was the worktree of another agent: `tine worktree recover {}` brings it back; {other}",
                         owner.short()
                     ),
                     None => other.to_owned(),
@@ -357,7 +407,7 @@ impl From<WorktreeError> for Failure {
                     WorktreeRefusal::NoCommit(_) => "--base takes a branch, a tag or a commit",
                     WorktreeRefusal::Name(_) => "letters, digits and `-`",
                     WorktreeRefusal::Taken(_) | WorktreeRefusal::Exists(_) => {
-                        "`tine worktree list` lists all; `tine drop` removes one and keeps what it holds"
+                        "`tine worktree list` lists all; `tine worktree rm` removes one and keeps what it holds"
                     }
                     WorktreeRefusal::Unknown(_) => "`tine worktree list` lists all",
                     WorktreeRefusal::NoPorts(_) => {

@@ -1,10 +1,11 @@
 //! Limits and permissions of a run, from the command line and the settings.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tine_fork::run::RunLimits;
-use tine_guard::{PermissionMode, Rule, Rules};
+use tine_guard::{PermissionMode, Rule, RuleError, Rules, TOOL_NAMES};
 use tine_model::Decision;
 use tine_runtime::{Asker, Permissions, QueuePolicy};
 
@@ -92,12 +93,11 @@ pub(crate) fn rules(config: &Config, args: &LimitArgs) -> Result<Rules, Failure>
         deny: given("--deny", &args.deny)?,
     };
     for written in &config.rules {
-        let rule: Rule = written.text.parse().map_err(|error| {
-            let (file, line) = (written.file.display(), written.line);
-            Failure::input(format!("a permission rule in {file}, line {line}"))
-                .because(&error)
-                .hint(RULE_HINT)
-        })?;
+        let (file, line) = (written.file.display(), written.line);
+        let wrong = |failure: Failure| failure.hint(RULE_HINT);
+        let place = || Failure::input(format!("a permission rule in {file}, line {line}"));
+        let rule: Rule = written.text.parse().map_err(|error| wrong(place().because(&error)))?;
+        of_a_tool(&rule).map_err(|error| wrong(place().because(&error)))?;
         match written.list {
             RuleList::Allow => rules.allow.push(rule),
             RuleList::Ask => rules.ask.push(rule),
@@ -164,10 +164,40 @@ pub(crate) fn age_seconds(text: &str) -> Option<u64> {
 }
 
 fn given(option: &str, texts: &[String]) -> Result<Vec<Rule>, Failure> {
-    let read = |text: &String| {
-        text.parse().map_err(|error| Failure::usage(option).because(&error).hint(RULE_HINT))
+    let wrong = |error: &dyn Error| Failure::usage(option).because(error).hint(RULE_HINT);
+    let read = |text: &String| -> Result<Rule, Failure> {
+        let rule = text.parse().map_err(|error: RuleError| wrong(&error))?;
+        of_a_tool(&rule).map_err(|error| wrong(&error))?;
+        Ok(rule)
     };
     texts.iter().map(read).collect()
+}
+
+/// Refuses a rule that no call would ever meet.
+fn of_a_tool(rule: &Rule) -> Result<(), NoTool> {
+    let name = rule.tool();
+    if TOOL_NAMES.contains(&name) {
+        return Ok(());
+    }
+    // Other agents' names of the same tools end ours: Read, Edit, Write.
+    let begins = TOOL_NAMES.into_iter().find(|known| known.ends_with(name));
+    let likeness = |known: &&str| strsim::jaro(known, name);
+    let near =
+        TOOL_NAMES.into_iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    let meant = begins.or(near.filter(|near| likeness(near) >= 0.8));
+    Err(match meant {
+        Some(meant) => NoTool::Near { name: name.to_owned(), meant },
+        None => NoTool::Unknown { name: name.to_owned(), all: TOOL_NAMES.join(", ") },
+    })
+}
+
+/// A rule names no tool of tine's.
+#[derive(Debug, thiserror::Error)]
+enum NoTool {
+    #[error("there is no tool `{name}`; did you mean `{meant}`?")]
+    Near { name: String, meant: &'static str },
+    #[error("there is no tool `{name}`; tools are {all}")]
+    Unknown { name: String, all: String },
 }
 
 #[cfg(test)]

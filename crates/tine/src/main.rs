@@ -37,7 +37,7 @@ mod worktree;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap_complete::CompleteEnv;
 
 use crate::fail::Failure;
 
@@ -47,21 +47,29 @@ fn main() -> ExitCode {
         return code;
     }
     tine_tools::StageProgram::register_this_program();
-    let cli = match cli::Cli::try_parse() {
+    // A shell asks what can stand where Tab was pressed.
+    CompleteEnv::with_factory(cli::command).var(cli::COMPLETE_VARIABLE).complete();
+    let cli = match cli::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Clap writes help and version to stdout and mistakes to stderr, and knows which code belongs to which.
-            let printed = error.print().and_then(|()| std::io::stdout().flush());
-            if error.use_stderr() {
-                return ExitCode::from(fail::USAGE);
-            }
-            return output::ignore_closed_pipe(printed).map_or_else(failed, |()| ExitCode::SUCCESS);
-        }
+        Err(cli::Refused::Word(failure)) => return failed(failure),
+        Err(cli::Refused::Clap(error)) => return refused(&error),
     };
     // Before anything runs: from here on no command finds the keys of providers in `/proc`. A system that refuses it hides nothing, and
     // works as before.
     let _ = tine_tools::hide_environment();
     commands::run(cli).map_or_else(failed, ExitCode::from)
+}
+
+/// Clap writes help and version to stdout and mistakes to stderr, and knows which code belongs to which.
+fn refused(error: &clap::Error) -> ExitCode {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    if !error.use_stderr() {
+        return output::ignore_closed_pipe(printed).map_or_else(failed, |()| ExitCode::SUCCESS);
+    }
+    if let Some(hint) = cli::hint(error) {
+        fail::print_hint(hint);
+    }
+    ExitCode::from(fail::USAGE)
 }
 
 fn failed(failure: Failure) -> ExitCode {

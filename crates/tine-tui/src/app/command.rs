@@ -251,8 +251,13 @@ pub(crate) const COMMANDS: &[Command] = &[
         "bring the files of an agent home",
     ),
     report(&["merge"], &["merge"], "[AGENT]", "merge the commits of an agent"),
-    report(&["drop"], &["drop"], "[AGENT]", "remove an agent's worktree; what it holds is kept"),
-    report(&["recover"], &["recover"], "[AGENT]", "make a removed worktree again"),
+    report(
+        &["drop"],
+        &["worktree", "rm"],
+        "[AGENT]",
+        "remove an agent's worktree; what it holds is kept",
+    ),
+    report(&["recover"], &["worktree", "recover"], "[AGENT]", "make a removed worktree again"),
     report(&["cost", "usage"], &["cost"], "[AGENT]", "what an agent and its forks cost"),
     report(
         &["cache"],

@@ -25,6 +25,8 @@ pub(crate) enum Event {
     Paste(String),
     /// A text written in an editor stands for what was being written.
     Written(String),
+    /// The person said this on the command line.
+    FirstWords(String),
     /// A command did nothing: what was typed comes back into the line of this agent, if nothing else stands there.
     GivenBack(Option<AgentId>, String),
     /// The terminal has another size.

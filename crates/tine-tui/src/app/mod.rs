@@ -230,6 +230,14 @@ impl App {
                 self.input().set(text.trim_end_matches('\n'));
                 Vec::new()
             }
+            Event::FirstWords(text) => {
+                self.input().set(&text);
+                // Behind a list, or a question that it would answer, it waits in the line.
+                match self.overlay.is_some() || self.words_answer() {
+                    true => Vec::new(),
+                    false => self.submit(),
+                }
+            }
             Event::GivenBack(agent, text) => {
                 self.give_back(agent, &text);
                 Vec::new()

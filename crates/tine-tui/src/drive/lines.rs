@@ -47,7 +47,7 @@ struct Lines {
 
 /// Talks in lines until the person leaves, or, where standard input is a pipe, until it has ended and what was begun is done.
 pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
-    let mut session = Session::new(host, start.model, start.look)?;
+    let mut session = Session::new(host, start.model.clone(), start.look)?;
     let interrupts = signal(SignalKind::interrupt())?;
     let is_terminal = io::stdin().is_terminal();
     session.app.face = Face::Lines;
@@ -58,7 +58,7 @@ pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<A
         session.app.questions.counts_at_once = true;
         session.app.face = Face::Pipe;
     }
-    session.begin(start.agent, start.picks, start.notes).await;
+    session.begin(start).await;
     let lines =
         Lines { read: lines_of_stdin(), is_terminal, has_ended: false, begun: String::new() };
     let printer = Printer::new(is_terminal);

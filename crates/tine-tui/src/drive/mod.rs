@@ -53,6 +53,8 @@ pub struct Start {
     pub keys: Keys,
     /// Lines that the person reads first.
     pub notes: Vec<String>,
+    /// Words that the person has said already.
+    pub prompt: Option<String>,
 }
 
 /// What the loop waits for.
@@ -68,9 +70,9 @@ enum Woken {
 ///
 /// Returns who was looked at last.
 pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
-    let mut session = Session::new(host, start.model, start.look)?;
-    session.app.keys = start.keys;
-    session.begin(start.agent, start.picks, start.notes).await;
+    let mut session = Session::new(host, start.model.clone(), start.look)?;
+    session.app.keys = start.keys.clone();
+    session.begin(start).await;
     let mut screen = Screen::take()?;
     let result = session.talk(&mut screen).await;
     drop(screen);
@@ -101,7 +103,8 @@ impl Session {
         Ok(Self { app, kept: Kept::default(), look, host, hands, inbox, ends })
     }
 
-    async fn begin(&mut self, agent: Option<AgentId>, picks: bool, notes: Vec<String>) {
+    async fn begin(&mut self, start: Start) {
+        let Start { agent, picks, notes, prompt, .. } = start;
         self.hands.watch().await;
         self.drain();
         let mut effects = Vec::new();
@@ -115,6 +118,10 @@ impl Session {
         effects.into_iter().for_each(|effect| self.hands.take(effect));
         for note in notes {
             self.app.say(agent, Tone::Warning, note);
+        }
+        if let Some(prompt) = prompt {
+            let effects = self.app.update(Event::FirstWords(prompt));
+            effects.into_iter().for_each(|effect| self.hands.take(effect));
         }
     }
 

@@ -10,10 +10,10 @@ pub(crate) enum PermissionCommand {
     /// List what agents ask permission for
     #[command(after_help = examples::PERMISSION_LIST)]
     List(ListPermissionsArgs),
-    /// Say yes
+    /// Allow what is asked for
     #[command(after_help = examples::PERMISSION_ALLOW)]
     Allow(AllowArgs),
-    /// Say no
+    /// Deny what is asked for
     #[command(after_help = examples::PERMISSION_DENY)]
     Deny(DenyArgs),
     /// Take back an answer that stands for an agent or a tree

@@ -32,9 +32,7 @@ impl Command {
             | Self::Apply(_)
             | Self::Merge(_)
             | Self::CherryPick(_)
-            | Self::MergeBack(_)
-            | Self::Drop(_)
-            | Self::Recover(_) => true,
+            | Self::MergeBack(_) => true,
             Self::Worktree(command) => !matches!(command, WorktreeCommand::Repair(_)),
             _ => false,
         }
@@ -64,7 +62,7 @@ impl Command {
                 TaskCommand::List(_)
                 | TaskCommand::Output(_)
                 | TaskCommand::Cancel(_)
-                | TaskCommand::Clear(_)
+                | TaskCommand::Hide(_)
                 | TaskCommand::Send(_) => reach(false, false),
             },
             Self::Compact(_)
@@ -82,15 +80,13 @@ impl Command {
             | Self::Send(_)
             | Self::Stop(_)
             | Self::Kill(_)
-            | Self::Reap(_)
+            | Self::Hide(_)
             | Self::Remove(_)
             | Self::Diff(_)
             | Self::Apply(_)
             | Self::Merge(_)
             | Self::CherryPick(_)
             | Self::Worktree(_)
-            | Self::Drop(_)
-            | Self::Recover(_)
             | Self::Permission(_)
             | Self::Trust(_)
             | Self::Rename(_)

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use tine_model::NetworkReach;
+use clap::{Args, ValueEnum, value_parser};
+use tine_model::{Effort, NetworkReach};
 
 use super::TreeCaps;
 use super::budget::time_limit;
@@ -18,27 +18,43 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
     /// Most tokens of one reply
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub(crate) max_output_tokens: Option<u32>,
-    /// How much work the model puts in: low, medium, high
-    #[arg(long, value_name = "EFFORT")]
+    /// How much work the model puts in: none, minimal, low, medium, high, xhigh or max, as far as its provider takes it
+    #[arg(long, value_name = "EFFORT", value_parser = effort)]
     pub(crate) effort: Option<String>,
     /// Reasoning: adaptive, or a number of tokens
-    #[arg(long, value_name = "THINKING")]
+    #[arg(long, value_name = "THINKING", value_parser = thinking)]
     pub(crate) thinking: Option<String>,
+}
+
+/// Reads a level of effort. Whether the provider of the model takes it is found out later.
+fn effort(text: &str) -> Result<String, String> {
+    match Effort::from_name(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("it is none, minimal, low, medium, high, xhigh or max".to_owned()),
+    }
+}
+
+/// Reads a way of thinking.
+fn thinking(text: &str) -> Result<String, String> {
+    match text == "adaptive" || text.parse::<u32>().is_ok() {
+        true => Ok(text.to_owned()),
+        false => Err("it is `adaptive` or a number of tokens".to_owned()),
+    }
 }
 
 /// Limits and permissions of a run.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LimitArgs {
     /// Most turns [default: 50; workers: 200]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Stop after this time: seconds, or with a unit, such as 90s, 30m or 1h
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub(crate) timeout: Option<Duration>,
     /// Stop once this many tokens are used
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = value_parser!(u64).range(1..))]
     pub(crate) budget: Option<u64>,
     /// What may happen without a question: default, accept-edits, plan (read-only) or bypass
     #[arg(long, value_name = "MODE")]

@@ -31,8 +31,8 @@ pub(crate) enum TaskCommand {
     #[command(after_help = examples::TASK_CANCEL)]
     Cancel(CancelTaskArgs),
     /// Stop an agent's tasks that run, and take all of them off the list
-    #[command(after_help = examples::TASK_CLEAR)]
-    Clear(ClearTasksArgs),
+    #[command(alias = "clear", after_help = examples::TASK_HIDE)]
+    Hide(HideTasksArgs),
     /// Tell a task's worker something
     #[command(after_help = examples::TASK_SEND)]
     Send(SendTaskArgs),
@@ -153,9 +153,9 @@ pub(crate) struct CancelTaskArgs {
     pub(crate) json: bool,
 }
 
-/// `tine task clear`
+/// `tine task hide`
 #[derive(Debug, Args)]
-pub(crate) struct ClearTasksArgs {
+pub(crate) struct HideTasksArgs {
     /// The agent that has started them
     pub(crate) agent: String,
     /// Print JSON

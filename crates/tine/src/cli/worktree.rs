@@ -1,4 +1,4 @@
-//! The command line of worktrees: `tine worktree`, `tine drop`, `tine recover`.
+//! The command line of worktrees: `tine worktree`.
 
 use std::path::PathBuf;
 
@@ -20,6 +20,12 @@ pub(crate) enum WorktreeCommand {
     /// List worktrees, and what was changed in each
     #[command(after_help = examples::WORKTREE_LIST)]
     List(ListWorktreesArgs),
+    /// Remove the worktree of an agent; what it holds is kept
+    #[command(name = "rm", alias = "drop", after_help = examples::WORKTREE_RM)]
+    Remove(RemoveWorktreeArgs),
+    /// Bring the worktree of an agent back that was removed, as it was
+    #[command(after_help = examples::WORKTREE_RECOVER)]
+    Recover(RecoverArgs),
     /// Remove worktrees in which nothing has changed for long; what they hold is kept
     #[command(after_help = examples::WORKTREE_GC)]
     Gc(CollectWorktreesArgs),
@@ -107,9 +113,9 @@ pub(crate) struct WorktreePathArgs {
     pub(crate) agent: String,
 }
 
-/// `tine drop`
+/// `tine worktree rm`
 #[derive(Debug, Args)]
-pub(crate) struct DropArgs {
+pub(crate) struct RemoveWorktreeArgs {
     /// The agents: names, or first characters of ids
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
@@ -118,7 +124,7 @@ pub(crate) struct DropArgs {
     pub(crate) json: bool,
 }
 
-/// `tine recover`
+/// `tine worktree recover`
 #[derive(Debug, Args)]
 pub(crate) struct RecoverArgs {
     /// The agent: its name, or the first characters of its id

@@ -17,6 +17,7 @@ mod export;
 mod fan;
 mod fork;
 mod guard;
+mod hide;
 mod import;
 mod kill;
 pub(crate) mod listing;
@@ -25,7 +26,6 @@ mod merge_back;
 mod permission;
 mod pick;
 mod ps;
-mod reap;
 mod remove;
 mod rename;
 mod run;
@@ -68,7 +68,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     };
     if cli.talk.is_given() {
         return Err(Failure::usage(
-            "--continue, --resume, --plain, --permission-mode, --confine and --network before a command mean nothing",
+            "--continue, --resume, --model, --plain, --permission-mode, --confine and --network before a command mean nothing",
         )
         .hint("put them behind `tine run` (it has no --plain), or leave the command out"));
     }
@@ -87,13 +87,16 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     }
 }
 
-/// `tine` alone.
+/// `tine` without a command.
 fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
+    let is_terminal = io::stdin().is_terminal() && output::stdout_is_terminal();
+    if !is_terminal && !args.plain && !args.prompt.is_empty() {
+        return in_runtime(surroundings, Command::Run(args.in_a_pipe()?));
+    }
     inside::only_a_person(
         "talks in no person's place",
         "`tine run \"PROMPT\"` and `tine send AGENT TEXT` speak as the agent",
     )?;
-    let is_terminal = io::stdin().is_terminal() && output::stdout_is_terminal();
     if !is_terminal && !args.plain {
         return Err(Failure::usage("there is no terminal to talk in")
             .hint("`tine run \"PROMPT\"` answers in a pipe, and `tine --plain` talks in one; `tine --help` lists all commands"));
@@ -181,15 +184,13 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Task(command) => task::task(context, command).await,
         Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
-        Command::Reap(args) => reap::reap(context, args).await,
+        Command::Hide(args) => hide::hide(context, args).await,
         Command::Remove(args) => remove::remove(context, args).await,
         Command::Diff(args) => diff::diff(context, args).await,
         Command::Apply(args) => bring::apply(context, args).await,
         Command::Merge(args) => bring::merge(context, args).await,
         Command::CherryPick(args) => bring::cherry_pick(context, args).await,
         Command::Worktree(command) => worktree::worktree(context, command).await,
-        Command::Drop(args) => worktree::drop(context, args).await,
-        Command::Recover(args) => worktree::recover(context, args).await,
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,

@@ -1,12 +1,12 @@
 //! `tine` alone: the terminal. Settings become options here; what is on the screen is `tine-tui`'s.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use clap::builder::StyledStr;
-use clap::{CommandFactory, Parser};
 use tine_fork::AllowAllFilter;
 use tine_fork::run::TURNS_DEFAULT;
 use tine_model::{AgentId, AgentRecord, Decision};
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::away;
 use crate::caching::policy;
-use crate::cli::{Cli, Command, LimitArgs, ModelArgs, TalkArgs};
+use crate::cli::{self, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
 use crate::commands::run::last_in;
 use crate::commands::setup::Chosen;
@@ -65,10 +65,9 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
         (Some(None), _) | (None, false) => None,
     };
     let picks = args.resume == Some(None);
-    let model = default_model(&context.config).map(|setting| setting.value);
     let keys = keys(&context.config)?;
     let mut notes = context.untrusted();
-    let TalkArgs { permission_mode, confine, .. } = args;
+    let TalkArgs { permission_mode, confine, prompt, model, .. } = args;
     let limits = LimitArgs { permission_mode, confine, ..LimitArgs::default() };
     let mode = mode(&context.config, &limits)?.into();
     match agent {
@@ -80,10 +79,17 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
             notes.extend(widened(&reach, (&record.reach, &agent.short())));
         }
     }
+    let usual = default_model(&context.config).map(|setting| setting.value);
     let chosen = Mutex::default();
     let host = SettingsHost { context, limits, resumed: agent, chosen, mode };
+    let model = match model {
+        Some(model) => Some(host.choose(&ModelChoice { model, ..ModelChoice::default() }).await?),
+        None => usual,
+    };
+    let prompt = prompt.into_iter().next();
     let runtime = Arc::clone(&host.context.runtime);
-    let start = Start { agent, picks, model, look: Look::of_variables(&variable), keys, notes };
+    let look = Look::of_variables(&variable);
+    let start = Start { agent, picks, model, look, keys, notes, prompt };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
         true => tine_tui::run_plain(Arc::new(host), start).await,
         false => {
@@ -131,21 +137,20 @@ pub(super) fn told(failure: &Failure) -> Told {
 /// A command of the command line, from its words.
 fn command(arguments: &[String]) -> Result<Command, Told> {
     let words = std::iter::once("tine").chain(arguments.iter().map(String::as_str));
-    let cli = Cli::try_parse_from(words).map_err(|error| Told(error.render().to_string()))?;
+    let cli = cli::parse(words.map(OsString::from).collect()).map_err(|refused| match refused {
+        cli::Refused::Clap(error) => {
+            let hint = cli::hint(&error).map(|hint| format!("\nhint: {hint}"));
+            Told(format!("{}{}", error.render(), hint.unwrap_or_default()))
+        }
+        cli::Refused::Word(failure) => told(&failure),
+    })?;
     cli.command.ok_or_else(|| Told("there is no command".to_owned()))
 }
 
 /// A mistake in a command of the command line, told to whom types it here: without the agent, which is the one on the screen.
 fn as_typed_here(error: String) -> String {
-    let is_of_text = error
-        .split_once("unexpected argument '")
-        .is_some_and(|(_, argument)| !argument.starts_with('-'));
     let error = error.replace("Usage: tine ", "Usage: /");
-    let error = error.replace("\n  <AGENT>", "").replace(" <AGENT>", "");
-    match is_of_text {
-        true => format!("{}\n\nhint: a text of several words stands in quotes", error.trim_end()),
-        false => error,
-    }
+    error.replace("\n  <AGENT>", "").replace(" <AGENT>", "")
 }
 
 /// Runs a command whose output is shown elsewhere, on a thread where waiting is allowed: commands need not be able to move from one
@@ -306,7 +311,7 @@ impl Host for SettingsHost {
     }
 
     fn worker_words(&self) -> Vec<CommandWords> {
-        let tine = Cli::command();
+        let tine = cli::command();
         let of = |command: &str| {
             let mut found = Some(&tine);
             for word in command.split(' ') {

@@ -139,11 +139,11 @@ Examples:
   tine task cancel 3c4d
   tine task cancel 3c4d --soft            it finishes its turn, and reports";
 
-pub(crate) const TASK_CLEAR: &str = "\
+pub(crate) const TASK_HIDE: &str = "\
 Their conversations stay: `tine task list --all` shows them.
 
 Examples:
-  tine task clear 1a2b";
+  tine task hide 1a2b";
 
 pub(crate) const TASK_SEND: &str = "\
 Examples:
@@ -265,22 +265,22 @@ Examples:
   cd \"$(tine worktree path 3c4d)\"
   git -C \"$(tine worktree path 3c4d)\" log --oneline";
 
-pub(crate) const DROP: &str = "\
-The conversation stays. What the worktree held is kept by refs/tine/ID/end in its repository; `tine recover` makes the \
+pub(crate) const WORKTREE_RM: &str = "\
+The conversation stays. What the worktree held is kept by refs/tine/ID/end in its repository; `tine worktree recover` makes the \
 worktree again, and so does the agent's next run.
 
 Examples:
-  tine drop 3c4d
+  tine worktree rm 3c4d
   tine worktree list --json | jq -r \\
-      '.worktrees[] | select(.files == 0) | .agent' | xargs tine drop";
+      '.worktrees[] | select(.files == 0) | .agent' | xargs tine worktree rm";
 
-pub(crate) const RECOVER: &str = "\
+pub(crate) const WORKTREE_RECOVER: &str = "\
 Prints the directory. Commits, what was staged, other changes and new files are as they were when the worktree was \
 removed. Of one in which nothing had changed nothing is kept: it begins as its checkout stands now.
 
 Examples:
-  tine recover 3c4d
-  cd \"$(tine recover 3c4d)\"";
+  tine worktree recover 3c4d
+  cd \"$(tine worktree recover 3c4d)\"";
 
 pub(crate) const PERMISSION_LIST: &str = "\
 Examples:
@@ -325,13 +325,13 @@ Examples:
   tine permission why 'cd x && git push'
   tine permission why --json 'cargo test | tail' | jq -r .verdict";
 
-pub(crate) const REAP: &str = "\
+pub(crate) const HIDE: &str = "\
 Nothing is deleted: `tine show` finds a reaped agent by its id, its forks keep what they inherited, and what it cost \
 still counts.
 
 Examples:
-  tine reap
-  tine reap 3c4d";
+  tine hide
+  tine hide 3c4d";
 
 pub(crate) const REMOVE: &str = "\
 Nobody brings a removed conversation back. What forks have inherited stays with them, and reports stay in the conversations that \

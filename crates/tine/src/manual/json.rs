@@ -28,7 +28,7 @@ pub(super) const JSON: Section = Section {
             r#"{"task":task,"entries":[as in show],"next","timed_out"}; next is for --since"#,
         ),
         (
-            "tine stop, tine task cancel, tine task clear",
+            "tine stop, tine task cancel, tine task hide",
             r#"{"stopped":[receipt]}, of clear also "cleared":[id]; a receipt is {"agent","name","description","status" of its task|null,"over","turns","tool_uses","usage","last_words"}"#,
         ),
         (
@@ -100,7 +100,7 @@ pub(super) const JSON: Section = Section {
             r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone"|"moved","in_use","files","commits","ignored":[path],"repositories":[path],"ref"|null,"purged","path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
         ),
         (
-            "tine worktree gc, tine drop",
+            "tine worktree gc, tine worktree rm",
             r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of drop {"dropped":[the same]}"#,
         ),
         (
@@ -115,7 +115,10 @@ pub(super) const JSON: Section = Section {
             "tine worktree repair",
             r#"{"repaired":[{"agent","path","from","repository"}],"followed":[agent]}"#,
         ),
-        ("tine recover", r#"{"agent","path","as_of":"removal"|"now"|"last-kept"|"start"|"anew"}"#),
+        (
+            "tine worktree recover",
+            r#"{"agent","path","as_of":"removal"|"now"|"last-kept"|"start"|"anew"}"#,
+        ),
         (
             "tine permission list, allow, deny, revoke",
             r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","offers":[rule],"widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,

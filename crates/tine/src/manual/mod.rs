@@ -2,6 +2,8 @@
 
 pub(crate) mod examples;
 mod json;
+#[cfg(test)]
+mod reference;
 mod sections;
 mod settings;
 mod trust;
@@ -14,6 +16,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use self::sections::{SECTIONS, Section};
+use crate::fail::EXIT_CODES;
 
 /// The page in roff, for `man -l -`.
 pub(crate) fn page(command: Command) -> io::Result<String> {
@@ -33,6 +36,7 @@ pub(crate) fn page(command: Command) -> io::Result<String> {
     for section in SECTIONS {
         render_section(section).to_writer(&mut page)?;
     }
+    exit_status().to_writer(&mut page)?;
     man.render_version_section(&mut page)?;
     String::from_utf8(page).map_err(io::Error::other)
 }
@@ -88,6 +92,16 @@ fn render_section(section: &Section) -> Roff {
     roff
 }
 
+fn exit_status() -> Roff {
+    let mut roff = heading("SH", "EXIT STATUS");
+    for code in EXIT_CODES {
+        roff.control("TP", []);
+        roff.text([bold(code.code.to_string())]);
+        roff.text([roman(code.meaning.replace('`', ""))]);
+    }
+    roff
+}
+
 fn heading(level: &str, words: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control(level, [words]);
@@ -118,16 +132,14 @@ fn verbatim(text: &str) -> Roff {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-    use crate::cli::Cli;
+    use crate::cli::command;
 
     #[test]
     fn every_command_and_every_section_is_on_the_page() {
-        let page = page(Cli::command()).unwrap();
-        let command = Cli::command();
-        for sub in command.get_subcommands() {
+        let page = page(command()).unwrap();
+        let tine = command();
+        for sub in tine.get_subcommands() {
             assert!(page.contains(&format!(".SS \"tine {}", sub.get_name())), "{}", sub.get_name());
         }
         for section in SECTIONS {
@@ -137,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_variable_that_a_confined_command_gets_is_on_the_page() {
-        let page = page(Cli::command()).unwrap().replace('\\', "");
+        let page = page(command()).unwrap().replace('\\', "");
         for name in tine_tools::PASSED_VARIABLES.iter().chain(&tine_tools::CERTIFICATE_VARIABLES) {
             assert!(page.contains(name), "{name}");
         }
@@ -166,9 +178,9 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        let mut command = Cli::command();
-        command.build();
-        check(&command);
+        let mut tine = command();
+        tine.build();
+        check(&tine);
     }
 
     #[test]
@@ -180,6 +192,6 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Examples:\n  "), "{}", command.get_name());
         }
-        check(&Cli::command());
+        check(&command());
     }
 }

@@ -35,7 +35,6 @@ pub(super) const SECTIONS: &[Section] = &[
     ENVIRONMENT,
     FILES,
     JSON,
-    EXIT_STATUS,
 ];
 
 const WORDS: Section = Section {
@@ -439,31 +438,5 @@ const EVALUATIONS: Section = Section {
             "[[tool]]",
             "{ name, description, schema, answer }: a tool that does nothing and always answers the same, for cases that name it",
         ),
-    ],
-};
-
-const EXIT_STATUS: Section = Section {
-    heading: "EXIT STATUS",
-    text: "",
-    terms: &[
-        ("0", "success"),
-        ("1", "failure; also a permission request that is answered already"),
-        ("2", "the command line is wrong"),
-        (
-            "42",
-            "what was given cannot be worked with: an agent, a file, a model, a setting, a permission request",
-        ),
-        ("53", "the turn limit was reached"),
-        ("54", "a tool call failed, with --fail-on-tool-error"),
-        (
-            "55",
-            "the budget of the run or of its tree was spent, or nobody agreed to a price above cache.confirm_above",
-        ),
-        (
-            "56",
-            "a tool call was refused because nobody could be asked, or nobody answered in time; one that a rule or a mode refuses is what the user asked for, and no failure",
-        ),
-        ("124", "the time limit was reached"),
-        ("130", "interrupted, or cancelled by an empty text"),
     ],
 };

@@ -23,7 +23,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "nothing is lost",
-            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine recover AGENT` makes it again as it was, to the byte: commits, what was staged, other changes, new files, permissions, line ends, what filters take out, what the index was told of files. So does the agent's next run. Ignored files that .worktreeinclude names and that were changed count as a change, are held by refs/tine/ID/ignored and come back as well; `tine apply` does not bring them. Other ignored files go with the worktree; those that were made there are named when it goes",
+            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine worktree recover AGENT` makes it again as it was, to the byte: commits, what was staged, other changes, new files, permissions, line ends, what filters take out, what the index was told of files. So does the agent's next run. Ignored files that .worktreeinclude names and that were changed count as a change, are held by refs/tine/ID/ignored and come back as well; `tine apply` does not bring them. Other ignored files go with the worktree; those that were made there are named when it goes",
         ),
         (
             "how long it is kept",
@@ -31,7 +31,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "files that somebody removed",
-            "where the files of a worktree were removed without tine, `tine diff`, `apply` and `merge` say so, and use what was last kept; where nothing was, they are refused. `tine recover` makes the worktree again",
+            "where the files of a worktree were removed without tine, `tine diff`, `apply` and `merge` say so, and use what was last kept; where nothing was, they are refused. `tine worktree recover` makes the worktree again",
         ),
         (
             "a repository that was moved",
@@ -61,7 +61,7 @@ pub(super) const WORKTREES: Section = Section {
             "who is told",
             "the agent above that works in the checkout, those that run there, and the one whose worktree it is, by a message that names the changed files",
         ),
-        ("tine drop", "remove one now; refused while an agent runs in it"),
+        ("tine worktree rm", "remove one now; refused while an agent runs in it"),
         (
             "submodules",
             "stay at the commits that are staged, without files; those that have files in the checkout are named, and so they are to the agent. `git submodule update --init` there, or as worktree.setup, brings files of their commits. What is changed inside them does not come along, and `tine apply` changes none",

@@ -109,7 +109,7 @@ pub(crate) fn say_gone(standing: Standing, agent: AgentId) {
             "warning: its files were removed without tine; this is what was last kept, and what came after it is gone",
         );
         output::say(&format!(
-            "hint: `tine recover {short}` makes the worktree again, with the commits that git still has"
+            "hint: `tine worktree recover {short}` makes the worktree again, with the commits that git still has"
         ));
     }
 }

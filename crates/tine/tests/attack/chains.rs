@@ -230,7 +230,7 @@ fn no_worker_runs_anything_through_its_worktree() {
             &["run", "-q", "--resume", "p", "LOOK"],
             &["merge", &worker],
             &["task", "resume", &worker, "LOOK", "--wait"],
-            &["worktree", "drop", &worker],
+            &["worktree", "rm", &worker],
         ] {
             checkout.with_bad_path(arguments);
         }

@@ -97,11 +97,12 @@ fn budgets_for_thinking_that_are_refused() {
     hint: --effort low|medium|high|xhigh|max says how much work it puts in
     ");
     check!(with("anthropic/claude-opus-5-5", &["much"]), @"
-    code: 42
+    code: 2
     --- stdout
     --- stderr
-    error: unknown thinking `much`
-    hint: it is `adaptive` or a number of tokens
+    error: invalid value 'much' for '--thinking <THINKING>': it is `adaptive` or a number of tokens
+
+    For more information, try '--help'.
     ");
     home.write("config.toml", "thinking = \"512\"\n");
     let ran = home.ran(&["run", "hello", "--model", "anthropic/claude-sonnet-4-5"]);
@@ -120,7 +121,7 @@ fn models_that_are_none() {
     --- stdout
     --- stderr
     error: unknown model: `gpt` is not a model: models are written provider/name
-    hint: models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
+    hint: did you mean openai/gpt-rosalind, openai/gpt-daybreak-red-latest, openai/gpt-daybreak-blue-latest, openai/gpt-audio-mini, openai/gpt-audio, openai/gpt-6.2-sol?
     ");
     check!(home.shown(&home.ran(&["run", "hello", "--model", "acme/x"])), @"
     code: 42
@@ -540,13 +541,9 @@ fn a_wrong_command_line() {
     code: 2
     --- stdout
     --- stderr
-    error: unrecognized subcommand 'sho'
-
-      tip: some similar subcommands exist: 'stop', 'show'
-
-    Usage: tine [OPTIONS] [COMMAND]
-
-    For more information, try '--help'.
+    error: there is no command `sho`
+    hint: did you mean `tine show`?
+    hint: `tine run sho` says this word to an agent
     ");
     assert_eq!(home.ran(&["fan", "base"]).code, 2);
     assert_eq!(home.ran(&["wait"]).code, 2);

@@ -279,7 +279,7 @@ fn a_name_can_be_given_and_taken_away() {
     error: `two words` cannot be a name: it holds blanks or control characters
     hint: a name is one word of at most 64 characters
     ");
-    check!(home.shown(&home.ran(&["rename", "trunk"])), @r"
+    check!(home.shown(&home.ran(&["rename", "trunk", "--clear"])), @r"
     code: 0
     --- stdout
     [AGENT8] has no name now

@@ -449,3 +449,19 @@ fn who_waits_for_the_end_of_standard_input_is_told() {
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stdout).contains("a line without an end"));
 }
+
+#[test]
+fn a_prompt_needs_no_command_where_there_is_no_terminal() {
+    let home = Home::new();
+    let model = home.near_model(SCENARIO);
+    assert_eq!(home.ran(&["-m", &model, "hello"]).stdout, "You said: hello\n");
+    assert_eq!(home.ran(&["-c", "and then"]).stdout, "You said: and then\n");
+    let agents = home.json(&["ls", "--json"]);
+    assert_eq!(agents.as_array().map(Vec::len), Some(1));
+    let ran = home.json(&["--model", &model, "-p", "hello", "--json"]);
+    assert_eq!(ran["text"], "You said: hello");
+    assert_eq!(piped(&home, &["-c", "Review this."], "a diff").code, 0);
+    // Where one is to be chosen, nobody can.
+    let ran = home.ran(&["-r", "--", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+}

@@ -19,6 +19,29 @@ const SCREEN_TAKEN: &str = "\u{1b}[?1049h";
 const SCREEN_GIVEN_BACK: &str = "\u{1b}[?1049l";
 
 #[test]
+fn words_of_the_command_line_are_said_first() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &["look around"]);
+    terminal.screen("That is all.");
+    terminal.at_rest("cached · $");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+    let mut terminal = Terminal::start(&home, &["-c", "hello"]);
+    terminal.screen("You said: hello");
+    terminal.at_rest("cached · $");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+    assert_eq!(home.json(&["ps", "--json"]).as_array().map(Vec::len), Some(1));
+    // Without a model they wait for one.
+    home.write("config.toml", "");
+    let terminal = Terminal::start(&home, &["hello"]);
+    terminal.screen("there is no model yet; type the number of one");
+    let model = home.near_model(SCENARIO);
+    let terminal = Terminal::start(&home, &["-m", &model, "hello"]);
+    terminal.screen("You said: hello");
+}
+
+#[test]
 fn words_are_answered_and_a_fork_takes_their_place() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);

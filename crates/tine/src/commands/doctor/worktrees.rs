@@ -91,7 +91,7 @@ fn states(views: &[WorktreeView]) -> Vec<Check> {
     warn(
         count(WorktreeState::Gone),
         "whose files were removed without tine",
-        "`tine recover AGENT` makes one again as it was last kept, `tine drop AGENT` forgets it",
+        "`tine worktree recover AGENT` makes one again as it was last kept, `tine worktree rm AGENT` forgets it",
     );
     warn(
         count(WorktreeState::Moved),
@@ -101,7 +101,7 @@ fn states(views: &[WorktreeView]) -> Vec<Check> {
     warn(
         count(WorktreeState::Unfinished) + count(WorktreeState::Leaving),
         "whose making or removal was cut short, or is under way",
-        "the agent's next run or `tine recover AGENT` makes one again; `tine worktree gc` clears away what is left",
+        "the agent's next run or `tine worktree recover AGENT` makes one again; `tine worktree gc` clears away what is left",
     );
     warn(
         views.iter().filter(|view| view.record.is_none()).count(),

@@ -5,7 +5,7 @@ use tine_model::StopKind;
 use tine_runtime::{RuntimeError, StopSpec, TaskFilter};
 
 use super::named;
-use crate::cli::{CancelTaskArgs, ClearTasksArgs, SendTaskArgs};
+use crate::cli::{CancelTaskArgs, HideTasksArgs, SendTaskArgs};
 use crate::commands::listing;
 use crate::commands::send::{ToSend, deliver};
 use crate::commands::stop::{print, stopped};
@@ -40,7 +40,7 @@ pub(super) async fn cancel(context: &Context, args: CancelTaskArgs) -> Result<u8
     Ok(0)
 }
 
-pub(super) async fn clear(context: &Context, args: ClearTasksArgs) -> Result<u8, Failure> {
+pub(super) async fn hide(context: &Context, args: HideTasksArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let spawner = context.agent(&args.agent).await?;
     let mut receipts = Vec::new();

@@ -22,7 +22,7 @@ pub(crate) async fn task(context: &Context, command: TaskCommand) -> Result<u8, 
         TaskCommand::List(args) => list::list(context, args).await,
         TaskCommand::Output(args) => output::output(context, args).await,
         TaskCommand::Cancel(args) => control::cancel(context, args).await,
-        TaskCommand::Clear(args) => control::clear(context, args).await,
+        TaskCommand::Hide(args) => control::hide(context, args).await,
         TaskCommand::Send(args) => control::send(context, args).await,
     }
 }

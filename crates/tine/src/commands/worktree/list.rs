@@ -92,7 +92,7 @@ fn notes(all: &[Looked]) -> Vec<String> {
         notes.push("hint: a repository was moved; `tine worktree repair`, run where it is now, finds its worktrees again".to_owned());
     }
     if all.iter().any(|looked| is(&looked, WorktreeState::Gone)) {
-        notes.push("hint: files of those that are gone were removed without tine; `tine recover AGENT` makes one again, as it was last kept".to_owned());
+        notes.push("hint: files of those that are gone were removed without tine; `tine worktree recover AGENT` makes one again, as it was last kept".to_owned());
     }
     let nobodys = all.iter().filter(|looked| looked.view.record.is_none()).count();
     if nobodys > 0 {

@@ -1,4 +1,4 @@
-//! `tine worktree`, `tine drop`, `tine recover`: worktrees of agents as a person looks after them.
+//! `tine worktree`, `tine worktree rm`, `tine worktree recover`: worktrees of agents as a person looks after them.
 
 mod gc;
 mod list;
@@ -8,7 +8,7 @@ mod repair;
 use serde::Serialize;
 use tine_runtime::{AsOf, Collected, Fate, MayLose, Recovered};
 
-use crate::cli::{DropArgs, RecoverArgs, WorktreeCommand, WorktreePathArgs};
+use crate::cli::{RecoverArgs, RemoveWorktreeArgs, WorktreeCommand, WorktreePathArgs};
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -87,6 +87,8 @@ const BEGUN_ANEW: &str = "note: nothing was kept of it; it begins as its checkou
 pub(crate) async fn worktree(context: &Context, command: WorktreeCommand) -> Result<u8, Failure> {
     match command {
         WorktreeCommand::List(args) => list::list(context, args).await,
+        WorktreeCommand::Remove(args) => remove(context, args).await,
+        WorktreeCommand::Recover(args) => recover(context, args).await,
         WorktreeCommand::Gc(args) => gc::gc(context, args).await,
         WorktreeCommand::Repair(args) => repair::repair(context, args).await,
         WorktreeCommand::Purge(args) => purge::purge(context, args).await,
@@ -104,7 +106,7 @@ async fn path(context: &Context, args: WorktreePathArgs) -> Result<u8, Failure> 
     Ok(0)
 }
 
-pub(crate) async fn drop(context: &Context, args: DropArgs) -> Result<u8, Failure> {
+async fn remove(context: &Context, args: RemoveWorktreeArgs) -> Result<u8, Failure> {
     // All names are read before anything goes: a mistake in the last one must not cost the first.
     let mut agents = Vec::with_capacity(args.agents.len());
     for text in &args.agents {
@@ -129,7 +131,7 @@ pub(crate) async fn drop(context: &Context, args: DropArgs) -> Result<u8, Failur
     Ok(0)
 }
 
-pub(crate) async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, Failure> {
+async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
     let may_lose = if args.anew { MayLose::Everything } else { MayLose::Nothing };
@@ -185,7 +187,7 @@ fn say_kept(collected: &Collected) {
         Fate::Vanished | Fate::Tidied | Fate::Failed(_) => return,
     };
     output::say(&format!(
-        "note: {} holds {held}; `tine recover {}` brings it back",
+        "note: {} holds {held}; `tine worktree recover {}` brings it back",
         collected.name.end_ref(),
         agent.short()
     ));

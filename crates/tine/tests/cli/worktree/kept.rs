@@ -97,20 +97,20 @@ fn a_purge_says_what_would_be_lost_and_wants_a_yes() {
     --- stdout
     --- stderr
     error: what was kept of the worktree of agent [AGENT-ID] was purged
-    hint: its work is gone; `tine recover [AGENT8] --anew` makes a worktree as the checkout stands now
+    hint: its work is gone; `tine worktree recover [AGENT8] --anew` makes a worktree as the checkout stands now
     > recover [AGENT-ID]
     code: #
     --- stdout
     --- stderr
     error: what was kept of the worktree of agent [AGENT-ID] was purged
-    hint: its work is gone; `tine recover [AGENT8] --anew` makes a worktree as the checkout stands now
+    hint: its work is gone; `tine worktree recover [AGENT8] --anew` makes a worktree as the checkout stands now
     > run --resume [AGENT-ID] NOTHING
     code: #
     --- stdout
     --- stderr
     agent [AGENT8] · sim/../case.toml
     error: what was kept of the worktree of agent [AGENT-ID] was purged
-    hint: its work is gone; `tine recover [AGENT8] --anew` makes a worktree as the checkout stands now
+    hint: its work is gone; `tine worktree recover [AGENT8] --anew` makes a worktree as the checkout stands now
     > recover [AGENT-ID] --anew
     code: #
     --- stdout
@@ -152,7 +152,7 @@ fn every_command_that_looks_names_files_that_are_gone() {
     made.txt
     --- stderr
     warning: its files were removed without tine; this is what was last kept, and what came after it is gone
-    hint: `tine recover [AGENT8]` makes the worktree again, with the commits that git still has
+    hint: `tine worktree recover [AGENT8]` makes the worktree again, with the commits that git still has
     > apply [AGENT-ID]
     code: #
     --- stdout
@@ -160,7 +160,7 @@ fn every_command_that_looks_names_files_that_are_gone() {
     added made.txt +1 -0
     --- stderr
     warning: its files were removed without tine; this is what was last kept, and what came after it is gone
-    hint: `tine recover [AGENT8]` makes the worktree again, with the commits that git still has
+    hint: `tine worktree recover [AGENT8]` makes the worktree again, with the commits that git still has
     note: `tine apply --undo [AGENT8]` takes it back
     note: told which files changed: [AGENT8]
     > diff [AGENT-ID]
@@ -168,13 +168,13 @@ fn every_command_that_looks_names_files_that_are_gone() {
     --- stdout
     --- stderr
     error: the files of the worktree of agent [AGENT-ID] are gone, and nothing of them was kept: [WORKTREE]
-    hint: `tine recover [AGENT8]` makes it again as it began, with the commits that git still has
+    hint: `tine worktree recover [AGENT8]` makes it again as it began, with the commits that git still has
     > apply [AGENT-ID]
     code: #
     --- stdout
     --- stderr
     error: the files of the worktree of agent [AGENT-ID] are gone, and nothing of them was kept: [WORKTREE]
-    hint: `tine recover [AGENT8]` makes it again as it began, with the commits that git still has
+    hint: `tine worktree recover [AGENT8]` makes it again as it began, with the commits that git still has
     > worktree list
     code: #
     --- stdout
@@ -182,7 +182,7 @@ fn every_command_that_looks_names_files_that_are_gone() {
     [AGENT8] gone # file changed 0s [WORKTREE]
     [AGENT8] gone nothing kept 0s [WORKTREE]
     --- stderr
-    hint: files of those that are gone were removed without tine; `tine recover AGENT` makes one again, as it was last kept
+    hint: files of those that are gone were removed without tine; `tine worktree recover AGENT` makes one again, as it was last kept
     ");
     let doctor = home.json(&["doctor", "--json"]);
     let checks = doctor["checks"].as_array().unwrap();

@@ -61,7 +61,7 @@ fn what_is_dropped_comes_back_as_it_was() {
     --- stdout
     removed [AGENT8]  [WORKTREE]
     --- stderr
-    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine worktree recover [AGENT8]` brings it back
     ");
     assert!(!path.exists());
     check!(shown(&home, &home.ran(&["drop", &agent])), @"
@@ -69,14 +69,14 @@ fn what_is_dropped_comes_back_as_it_was() {
     --- stdout
     --- stderr
     error: the worktree of agent [AGENT-ID] is removed already
-    hint: `tine recover [AGENT8]` brings it back
+    hint: `tine worktree recover [AGENT8]` brings it back
     ");
     check!(shown(&home, &home.ran(&["worktree", "path", &agent])), @"
     code: 42
     --- stdout
     --- stderr
     error: the worktree of agent [AGENT-ID] is removed already
-    hint: `tine recover [AGENT8]` brings it back
+    hint: `tine worktree recover [AGENT8]` brings it back
     ");
     let gone = home.json(&["worktree", "list", "--json"]);
     assert_eq!(gone["worktrees"], Value::Array(Vec::new()));
@@ -164,7 +164,7 @@ fn a_collection_takes_what_is_old_and_keeps_what_it_held() {
     --- stdout
     removed [AGENT8]  [WORKTREE]
     --- stderr
-    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine worktree recover [AGENT8]` brings it back
     ");
     assert!(!path.exists());
     check!(home.done(&["worktree", "gc", "--max-age", "0s", "--json"]), @r#"{"dry_run":false,"collected":[],"kept":0}"#);
@@ -217,7 +217,7 @@ fn what_no_diff_shows_is_named_and_kept() {
     removed [AGENT8]  [WORKTREE]
     --- stderr
     note: 1 ignored file changed: .env; `tine apply` does not bring it
-    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine worktree recover [AGENT8]` brings it back
     ");
     let all = home.json(&["worktree", "list", "--all", "--json"]);
     let one = &all["worktrees"][0];
@@ -250,7 +250,7 @@ fn of_files_that_somebody_else_removed_it_is_said_what_is_left() {
     [AGENT8] gone # file changed 0s [WORKTREE]
     [AGENT8] gone nothing kept 0s [WORKTREE]
     --- stderr
-    hint: files of those that are gone were removed without tine; `tine recover AGENT` makes one again, as it was last kept
+    hint: files of those that are gone were removed without tine; `tine worktree recover AGENT` makes one again, as it was last kept
     code: 0
     --- stdout
     [WORKTREE]
@@ -267,7 +267,7 @@ fn of_files_that_somebody_else_removed_it_is_said_what_is_left() {
     --- stdout
     cleared away [AGENT8]  [WORKTREE]: the rest of one
     --- stderr
-    note: refs/tine/[AGENT-ID]/end holds what was last kept of it; `tine recover [AGENT8]` brings it back
+    note: refs/tine/[AGENT-ID]/end holds what was last kept of it; `tine worktree recover [AGENT8]` brings it back
     ");
     home.done(&["recover", &worked]);
     assert!(worked_at.join("made.txt").exists());
@@ -297,7 +297,7 @@ fn a_worktree_without_its_git_file_is_no_dead_end() {
     --- stdout
     removed [AGENT8]  [WORKTREE]
     --- stderr
-    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine worktree recover [AGENT8]` brings it back
     ");
     home.done(&["recover", &agent]);
     assert!(path.join("later.txt").exists());

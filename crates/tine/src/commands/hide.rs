@@ -1,8 +1,8 @@
-//! `tine reap`: takes dead agents off the lists.
+//! `tine hide`: takes dead agents off the lists.
 
 use serde::Serialize;
 
-use crate::cli::ReapArgs;
+use crate::cli::HideArgs;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -14,7 +14,7 @@ struct ReapedJson {
     reaped: Vec<String>,
 }
 
-pub(crate) async fn reap(context: &Context, args: ReapArgs) -> Result<u8, Failure> {
+pub(crate) async fn hide(context: &Context, args: HideArgs) -> Result<u8, Failure> {
     // All names are read before anyone is reaped: a mistake in the last one must not cost the first.
     let mut asked = Vec::with_capacity(args.agents.len());
     for agent in &args.agents {

@@ -1,0 +1,73 @@
+//! What a shell offers for agents and models: they are looked up when Tab is pressed.
+
+use std::ffi::OsStr;
+
+use clap::Arg;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use tine_cache::Models;
+use tine_model::AgentRecord;
+use tine_store::{AgentFilter, OpenOptions, SqliteStore, Store as _};
+
+use crate::connect::variable;
+use crate::dirs::Dirs;
+
+/// The variable by which a shell asks, with its own name as the value.
+pub(crate) const VARIABLE: &str = "TINE_COMPLETE";
+
+/// Most agents that are offered, the last used first: more than a screen of them helps nobody.
+const AGENTS_MAX: usize = 50;
+
+/// Arguments that are agents, by the names that they have in the code.
+const OF_AGENTS: [&str; 5] = ["agent", "agents", "spawner", "task", "resume"];
+
+/// Gives an argument what can stand there.
+pub(super) fn with_values(argument: Arg) -> Arg {
+    let id = argument.get_id().as_str();
+    if OF_AGENTS.contains(&id) {
+        argument.add(ArgValueCompleter::new(agents))
+    } else if id == "model" {
+        argument.add(ArgValueCompleter::new(models))
+    } else {
+        argument
+    }
+}
+
+/// The names and ids that begin so; nothing where the store cannot be read.
+fn agents(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let mut agents = listed().unwrap_or_default();
+    agents.sort_by_key(|agent| std::cmp::Reverse(agent.updated_ms));
+    let all = agents.into_iter().filter_map(|agent| {
+        let id = agent.id.short();
+        let word = match agent.name {
+            Some(name) if name.starts_with(&*begun) => name,
+            _ if id.starts_with(&*begun) => id,
+            _ => return None,
+        };
+        let title = agent.title.unwrap_or_default();
+        Some(CompletionCandidate::new(word).help((!title.is_empty()).then(|| title.into())))
+    });
+    // Shells sort by word; the order is theirs to keep.
+    all.take(AGENTS_MAX).enumerate().map(|(at, one)| one.display_order(Some(at))).collect()
+}
+
+fn listed() -> Option<Vec<AgentRecord>> {
+    let database = Dirs::find(&variable).ok()?.database;
+    // Whoever presses Tab makes no database.
+    database.exists().then_some(())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    runtime.block_on(async {
+        let store = SqliteStore::open(database, OpenOptions::default()).await.ok()?;
+        store.agents(AgentFilter::Listed).await.ok()
+    })
+}
+
+/// The models of the table of prices that begin so, with or without their provider.
+fn models(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let begins = |model: &String| {
+        let name = model.split_once('/').map_or("", |(_, name)| name);
+        model.starts_with(&*begun) || name.starts_with(&*begun)
+    };
+    Models::bundled().names().into_iter().filter(begins).map(CompletionCandidate::new).collect()
+}
