@@ -66,6 +66,19 @@ impl Runtime {
         Ok(id)
     }
 
+    /// Takes messages back that an agent which does not run has not read. Returns those, in order; what it has read stays read.
+    pub async fn take_back(
+        &self,
+        agent: AgentId,
+        mail: &[MailId],
+    ) -> Result<Vec<MailId>, RuntimeError> {
+        // Whoever reads mail holds the lease, so nothing is both read and taken back.
+        let lease = self.acquire_once_idle(agent).await?;
+        let withdrawn = self.store().withdraw_mail(agent, lease.fence, mail).await;
+        self.store().release(&lease).await?;
+        Ok(withdrawn?)
+    }
+
     /// Keeps a message of an agent, or of the user (`None`), until an agent is done with what it does: for a worker it is the next
     /// task, for any other agent the next turn. One message at a time; none for a worker whose task has ended.
     pub async fn send_next(

@@ -152,6 +152,15 @@ pub trait Store: Send + Sync {
         entry: NewEntry,
     ) -> Result<EntryId>;
 
+    /// Removes unread mail from an agent's mailbox, for the holder of its lease: nobody else can be reading it. Returns what was
+    /// removed, in order; mail that was delivered or sent to another agent stays.
+    async fn withdraw_mail(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        mail: &[MailId],
+    ) -> Result<Vec<MailId>>;
+
     /// Puts a request for permission into the queue of its agent's root. A request about the same call of the same agent that
     /// waits still, or whose answer nobody has acted on, is found again: the former gets the new owner, deadline
     /// and default; the latter is returned with its answer.

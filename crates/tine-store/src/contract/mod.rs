@@ -117,6 +117,7 @@ macro_rules! store_contract {
             a_follow_up_takes_a_task_up_again
             a_wish_to_stop_does_not_outlive_its_run
             a_zombie_cannot_end_a_task
+            unread_mail_can_be_withdrawn
             mail_is_read_until_delivered
             mail_to_nobody_is_refused
             a_request_counts_once

@@ -69,6 +69,43 @@ pub async fn an_interrupted_task_can_start_again(fixture: &dyn Fixture) -> Resul
     Ok(())
 }
 
+/// By the holder of the lease alone, and never what was delivered or is another agent's. Its id is not used again.
+pub async fn unread_mail_can_be_withdrawn(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let (one, two) = (create(&*store, 1).await?, create(&*store, 2).await?);
+    let send = |recipient, body: &str| {
+        store.send_mail(NewMail { recipient, sender: None, body: body.to_owned(), now_ms: 7 })
+    };
+    let (read, kept, last) =
+        (send(one, "read").await?, send(one, "kept").await?, send(one, "last").await?);
+    let foreign = send(two, "foreign").await?;
+    let lease = lease(&*store, one, "runner").await?;
+    store.deliver_mail(one, lease.fence, read, message("mail")).await?;
+    let withdraw = |mail: Vec<MailId>| {
+        let store = &store;
+        async move { store.withdraw_mail(one, lease.fence, &mail).await }
+    };
+    assert_eq!(withdraw(vec![read, last, foreign, MailId(i64::MAX)]).await?, [last]);
+    assert_eq!(withdraw(vec![last]).await?, []);
+    let unread = |agent| {
+        let store = &store;
+        async move {
+            let mail = store.unread_mail(agent).await?;
+            Ok::<_, StoreError>(mail.into_iter().map(|mail| mail.id).collect::<Vec<_>>())
+        }
+    };
+    assert_eq!((unread(one).await?, unread(two).await?), (vec![kept], vec![foreign]));
+    refused!(
+        store.deliver_mail(one, lease.fence, last, message("x")).await,
+        StoreError::UnknownMail { .. }
+    );
+    let fenced = Fence(lease.fence.0 + 1);
+    refused!(store.withdraw_mail(one, fenced, &[kept]).await, StoreError::Fenced { .. });
+    assert!(send(one, "next").await? > foreign);
+    assert_eq!(heard(&*store, one).await?, ["mail"]);
+    Ok(())
+}
+
 /// In order, to its recipient alone, again after a crash, and never again once delivered.
 pub async fn mail_is_read_until_delivered(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;

@@ -77,6 +77,27 @@ impl SqliteStore {
         write.commit().await?;
         ids.first().copied().ok_or_else(|| StoreError::no_agent(agent))
     }
+
+    pub(super) async fn withdraw_mail_rows(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        mail: &[MailId],
+    ) -> Result<Vec<MailId>> {
+        let mut write = self.connections.write().await?;
+        check_fence(&mut write, agent, fence).await?;
+        let sql = "DELETE FROM mail WHERE id = ?1 AND recipient = ?2 \
+             AND id > (SELECT mail_cursor FROM agents WHERE id = ?2)";
+        let mut withdrawn = Vec::with_capacity(mail.len());
+        for id in mail {
+            let sql = sqlx::query(sql).bind(id.0).bind(agent.as_bytes().as_slice());
+            if write.run("mail withdrawn", sql).await?.rows_affected() > 0 {
+                withdrawn.push(*id);
+            }
+        }
+        write.commit().await?;
+        Ok(withdrawn)
+    }
 }
 
 pub(super) async fn insert_mail(write: &mut Writing<'_>, mail: &NewMail) -> Result<MailId> {

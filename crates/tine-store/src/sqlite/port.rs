@@ -177,6 +177,15 @@ impl Store for SqliteStore {
         self.deliver_mail_row(agent, fence, mail, entry).await
     }
 
+    async fn withdraw_mail(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        mail: &[MailId],
+    ) -> Result<Vec<MailId>> {
+        self.withdraw_mail_rows(agent, fence, mail).await
+    }
+
     async fn ask_permission(&self, ask: AskPermission) -> Result<PermissionRow> {
         self.ask_permission_row(ask).await
     }
