@@ -94,7 +94,8 @@ impl fmt::Display for LeftOut {
 }
 
 impl Runtime {
-    /// A prompt with the files that it names, below the agent's directory or anywhere. A word behind `@` that is no file is a word.
+    /// A prompt with the files that it names, below the agent's directory or anywhere. A word behind `@` that is no file is a word;
+    /// one that looks as if a file was meant is told of.
     /// Files that look like secrets stay out, and so do those that are no text or longer than [`ATTACHED_BYTES_MAX`].
     pub async fn attach(
         &self,
@@ -115,7 +116,11 @@ fn attached(directory: &Path, text: String) -> (Prompt, Vec<LeftOut>) {
     let mut prompt = Prompt::from(text);
     let mut left_out = Vec::new();
     for named in named(&prompt.text) {
-        let Some((path, file)) = found(directory, named) else { continue };
+        let Some((path, file)) = found(directory, named) else {
+            let missing = missing(directory, named).filter(|missing| !left_out.contains(missing));
+            left_out.extend(missing);
+            continue;
+        };
         if prompt.files.iter().any(|known| known.path == path) {
             continue;
         }
@@ -147,6 +152,19 @@ fn found(directory: &Path, name: &str) -> Option<(String, PathBuf)> {
         }
         name = name.strip_suffix(PUNCTUATION).filter(|shorter| !shorter.is_empty())?;
     }
+}
+
+/// A name that looks as if a file was meant: of a directory, or with a dot or a slash in it. Others, such as `@alice` and
+/// `@property`, are words.
+fn missing(directory: &Path, name: &str) -> Option<LeftOut> {
+    let path = name.trim_end_matches(PUNCTUATION);
+    let why = match directory.join(path).is_dir() {
+        _ if path.is_empty() => return None,
+        true => "it is a directory",
+        false if path.contains(['.', '/']) => "there is no such file; it was sent as words",
+        false => return None,
+    };
+    Some(LeftOut { path: path.to_owned(), why: why.to_owned() })
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -185,7 +203,9 @@ mod tests {
         write(".env", b"KEY=1").unwrap();
         let long = ATTACHED_BYTES_MAX as usize + 1;
         write("long.txt", "x".repeat(long).as_bytes()).unwrap();
-        let text = "Compare @a.rs, (@a.rs) with @b.bin @.env @long.txt; ask @alice or me@a.rs @";
+        std::fs::create_dir(directory.path().join("src")).unwrap();
+        let text = "Compare @a.rs, (@a.rs) with @b.bin @.env @long.txt; ask @alice or me@a.rs @ \
+             about @src, @src/no.rs and (@src/no.rs)";
         let (prompt, left_out) = attached(directory.path(), text.to_owned());
         let files: Vec<String> = prompt.files.iter().map(ToString::to_string).collect();
         let left_out: Vec<String> = left_out.iter().map(ToString::to_string).collect();
@@ -196,6 +216,8 @@ mod tests {
         b.bin is not handed over: it is no text
         .env is not handed over: it looks like a secret
         long.txt is not handed over: it is longer than 128 KiB
+        src is not handed over: it is a directory
+        src/no.rs is not handed over: there is no such file; it was sent as words
         "#);
     }
 
