@@ -43,6 +43,15 @@ pub struct Offer {
     pub choices: Vec<ModelChoice>,
 }
 
+/// A text that a person has sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// The directory of the session in which it was sent.
+    pub directory: String,
+    /// The text.
+    pub text: String,
+}
+
 /// Who sees a run, who is asked, and what stops it.
 pub struct Seams {
     /// Sees the run.
@@ -114,6 +123,12 @@ pub trait Host: Send + Sync {
 
     /// The text as the person leaves it in an editor of their own, which has the terminal meanwhile.
     async fn edit(&self, text: &str) -> Result<String, Told>;
+
+    /// The texts of earlier sessions, the newest last. None where they cannot be read.
+    async fn history(&self) -> Vec<HistoryEntry>;
+
+    /// Writes down a text for later sessions. A failure is nothing that the person is told of.
+    async fn keep_in_history(&self, entry: HistoryEntry);
 
     /// Where new agents work.
     fn directory(&self) -> PathBuf;

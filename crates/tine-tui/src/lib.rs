@@ -23,5 +23,7 @@ pub mod words;
 
 pub use app::{KeyError, Keys};
 pub use drive::{Start, run, run_plain};
-pub use host::{CommandWords, Host, ModelChoice, Offer, Seams, Told, WorkerSeams, Written};
+pub use host::{
+    CommandWords, HistoryEntry, Host, ModelChoice, Offer, Seams, Told, WorkerSeams, Written,
+};
 pub use look::Look;

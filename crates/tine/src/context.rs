@@ -87,6 +87,8 @@ pub(crate) struct Context {
     pub(crate) runtime: Arc<Runtime>,
     /// Makes the runtime's clients; servers that are found are told to it.
     pub(crate) models: Arc<connect::Models>,
+    /// The file of what was sent in the terminal.
+    pub(crate) history: PathBuf,
     /// Where processes in the background write what they have to say.
     pub(crate) logs: PathBuf,
     /// The log of this process, where it is such a one.
@@ -104,6 +106,7 @@ impl Context {
         let directory_is_asked = directory.is_some();
         let directory = work_directory(directory)?;
         let dirs = Dirs::find(&variable)?;
+        let history = dirs.history();
         let config = Config::load(Sources {
             dirs: &dirs,
             directory: &directory,
@@ -150,6 +153,7 @@ impl Context {
             directory,
             directory_is_asked,
             runtime: Arc::new(runtime),
+            history,
             models,
             logs: dirs.logs,
             detached,

@@ -35,6 +35,11 @@ impl Dirs {
         self.database.with_file_name("servers.json")
     }
 
+    /// The texts that were sent in the terminal. Beside the database, where no agent's command reads or writes.
+    pub(crate) fn history(&self) -> PathBuf {
+        self.database.with_file_name("history.jsonl")
+    }
+
     /// The file in which simulators keep their caches.
     pub(crate) fn simulator_cache(&self) -> PathBuf {
         self.database.with_file_name("simulator-cache")
@@ -57,9 +62,12 @@ impl Dirs {
             PathBuf::from(name)
         };
         let database = ["", "-wal", "-shm", "-journal"].map(beside);
-        let servers = self.servers();
+        let (servers, history) = (self.servers(), self.history());
+        let history_lock = crate::history::lock_path(&history);
         let others = [
             &servers,
+            &history,
+            &history_lock,
             &self.config_file,
             &self.models_file,
             &self.agents,

@@ -15,6 +15,7 @@ mod dirs;
 mod editor;
 mod ending;
 mod fail;
+mod history;
 mod inside;
 mod instructions;
 mod interrupt;

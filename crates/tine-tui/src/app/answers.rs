@@ -242,7 +242,7 @@ impl App {
             self.tell(format!("at most {most} bytes say what to do instead; nothing was sent"));
             return Vec::new();
         }
-        self.input().take();
+        self.take_line();
         self.answer_with(Answer::DenyBecause(words))
     }
 

@@ -21,6 +21,12 @@ const FORK_FLAGS: [(&str, &str); 6] = [
     ("--accept-cache-loss", "send all of it to the other model anew"),
 ];
 
+/// Commands that people use every day. They are offered before all others, in this order.
+const EVERYDAY: [&str; 14] = [
+    "help", "model", "resume", "new", "fork", "tree", "diff", "rewind", "compact", "clear", "mode",
+    "cost", "stop", "quit",
+];
+
 /// Something that a word could become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offer {
@@ -33,43 +39,74 @@ pub(crate) struct Offer {
 /// The offers for the word under the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offers {
-    /// All of them, the best first.
+    /// The best ones, the best first.
     pub(crate) offers: Vec<Offer>,
+    /// How many there are in all.
+    pub(crate) total: usize,
     /// Which one is marked.
     pub(crate) marked: usize,
+    /// What the word is.
+    of: Sort,
     /// Characters of the word, which it replaces.
     length: usize,
     /// Whether the person has chosen among them.
     is_chosen: bool,
 }
 
+/// A word that can be completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// A command.
+    Command,
+    /// A file behind its sign.
+    File,
+    /// Something else.
+    Other,
+}
+
 impl App {
-    /// Finds the offers for what is written now.
+    /// Finds the offers for what is written now, and the files for each word that begins to name one: they come and go.
     pub(super) fn offer(&mut self) -> Vec<Effect> {
-        let (before, is_first_line) = self.input().before_cursor();
-        let word_at = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        let word = before[word_at..].to_owned();
-        let (names_file, offers) = match word.strip_prefix('@') {
-            Some(beginning) => (true, self.files_like(beginning, "@")),
-            None if is_first_line => (false, self.words_like(&before, &word)),
-            None => (false, Vec::new()),
-        };
-        let is_typed = matches!(offers.as_slice(), [only] if only.text.trim_end() == word);
-        self.offers = match offers.is_empty() || is_typed {
-            true => None,
-            false => {
-                Some(Offers { offers, marked: 0, length: word.chars().count(), is_chosen: false })
-            }
-        };
-        // The list is made anew for each first word, since files come and go.
+        let word = self.find_offers();
         let is_old = self.files.of != self.focus || (word == "@" && self.files.paths.is_some());
-        match names_file && (is_old || self.files.paths.is_none() && word == "@") {
+        match word.starts_with('@') && (is_old || self.files.paths.is_none() && word == "@") {
             true => {
                 self.files = Files { of: self.focus, paths: None };
                 vec![Effect::Files(self.focus)]
             }
             false => Vec::new(),
         }
+    }
+
+    /// Finds the offers among what is known; the word under the cursor.
+    pub(super) fn find_offers(&mut self) -> String {
+        let (before, is_first_line) = self.input().before_cursor();
+        let word_at = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let word = before[word_at..].to_owned();
+        let is_command = before.trim_start() == word && word.starts_with('/');
+        let (of, offers, total) = match word.strip_prefix('@') {
+            Some(beginning) => {
+                let (offers, total) = self.files_like(beginning, "@");
+                (Sort::File, offers, total)
+            }
+            None if is_first_line => {
+                let offers = self.words_like(&before, &word);
+                let total = offers.len();
+                (if is_command { Sort::Command } else { Sort::Other }, offers, total)
+            }
+            None => (Sort::Other, Vec::new(), 0),
+        };
+        let is_typed = matches!(offers.as_slice(), [only] if only.text.trim_end() == word);
+        let length = word.chars().count();
+        self.offers = (!offers.is_empty() && !is_typed).then_some(Offers {
+            offers,
+            total,
+            marked: 0,
+            of,
+            length,
+            is_chosen: false,
+        });
+        word
     }
 
     /// Offers for the word under the cursor that nobody has asked for yet: a path in a command of the person's own.
@@ -81,26 +118,33 @@ impl App {
             self.files = Files { of: self.focus, paths: None };
             return vec![Effect::Files(self.focus)];
         }
-        let offers = self.files_like(word, "");
+        let (offers, total) = self.files_like(word, "");
         let length = word.chars().count();
-        self.offers =
-            (!offers.is_empty()).then_some(Offers { offers, marked: 0, length, is_chosen: false });
+        self.offers = (!offers.is_empty()).then_some(Offers {
+            offers,
+            total,
+            marked: 0,
+            of: Sort::Other,
+            length,
+            is_chosen: false,
+        });
         Vec::new()
     }
 
-    /// Files whose paths are like the beginning, the best first.
-    fn files_like(&self, beginning: &str, sign: &str) -> Vec<Offer> {
+    /// Files whose paths are like the beginning, the best first, and how many there are in all.
+    fn files_like(&self, beginning: &str, sign: &str) -> (Vec<Offer>, usize) {
         let offer = |path: &String| Offer { text: format!("{sign}{path} "), help: String::new() };
         let Some(files) = self.files.paths.as_ref().filter(|_| self.files.of == self.focus) else {
-            return Vec::new();
+            return (Vec::new(), 0);
         };
         if beginning.is_empty() {
-            return files.iter().take(OFFERS_MAX).map(offer).collect();
+            return (files.iter().take(OFFERS_MAX).map(offer).collect(), files.len());
         }
         let pattern = Pattern::parse(beginning, CaseMatching::Smart, Normalization::Smart);
         let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
         let found = pattern.match_list(files.iter(), &mut matcher);
-        found.into_iter().take(OFFERS_MAX).map(|(path, _)| offer(path)).collect()
+        let total = found.len();
+        (found.into_iter().take(OFFERS_MAX).map(|(path, _)| offer(path)).collect(), total)
     }
 
     /// Commands, and what may follow them.
@@ -111,7 +155,13 @@ impl App {
                 text: format!("/{} ", command.names[0]),
                 help: command.help.to_owned(),
             };
-            return completions(line).map(offer).collect();
+            let mut found: Vec<_> = completions(line).collect();
+            // What is typed already comes first; the sort keeps the order of all others.
+            let rank = |name: &str| EVERYDAY.iter().position(|everyday| *everyday == name);
+            found.sort_by_key(|command| {
+                (command.names[0] != line, rank(command.names[0]).unwrap_or(EVERYDAY.len()))
+            });
+            return found.into_iter().map(offer).collect();
         };
         let Some(command) = COMMANDS.iter().find(|command| command.names.contains(&name)) else {
             return Vec::new();
@@ -178,8 +228,34 @@ impl App {
         self.offer()
     }
 
-    /// Whether the person has marked an offer themselves, so that Enter means it.
-    pub(super) fn has_chosen(&self) -> bool {
-        self.offers.as_ref().is_some_and(|offers| offers.is_chosen)
+    /// Returns true if Enter takes the marked offer: the person has marked it, or the word is no command or file yet.
+    pub(super) fn enter_takes_offer(&self) -> bool {
+        let Some(offers) = &self.offers else { return false };
+        let (before, _) = self.line().before_cursor();
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let is_whole = match offers.of {
+            Sort::Command => {
+                let name = word.trim_start_matches('/');
+                COMMANDS.iter().any(|command| command.names.contains(&name))
+            }
+            Sort::File => offers.offers.iter().any(|offer| offer.text.trim_end() == word),
+            Sort::Other => true,
+        };
+        offers.is_chosen || !is_whole
+    }
+
+    /// Takes the marked offer. A command that needs nothing more is sent.
+    pub(super) fn enter_offer(&mut self) -> Vec<Effect> {
+        let is_command = self.offers.as_ref().is_some_and(|offers| offers.of == Sort::Command);
+        let effects = self.take_offer();
+        let text = self.line().text();
+        let name = text.trim().trim_start_matches('/');
+        let is_ready = |command: &&super::command::Command| {
+            command.names[0] == name && command.usage.is_empty()
+        };
+        match is_command && COMMANDS.iter().any(|command| is_ready(&command)) {
+            true => self.submit(),
+            false => effects,
+        }
     }
 }

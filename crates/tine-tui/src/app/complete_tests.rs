@@ -15,16 +15,59 @@ fn offered(app: &App) -> Vec<&str> {
 fn a_command_is_offered_while_it_is_written_and_taken_by_tab() {
     let mut app = session(&[agent(1, None)]);
     write(&mut app, "/re");
-    assert_eq!(offered(&app), ["/rename ", "/rewind ", "/resume ", "/reap ", "/recover "]);
+    assert_eq!(offered(&app), ["/resume ", "/rewind ", "/rename ", "/reap ", "/recover "]);
     key(&mut app, KeyCode::Down);
     key(&mut app, KeyCode::Tab);
     assert_eq!(app.input().text(), "/rewind ");
     assert_eq!(offered(&app), [""; 0]);
+}
+
+#[test]
+fn enter_takes_the_marked_command_and_sends_it_if_it_needs_no_more() {
+    let mut app = session(&[agent(1, None)]);
+    let enter = |app: &mut App, text: &str| {
+        app.input().set("");
+        write(app, text);
+        let effects = key(app, KeyCode::Enter);
+        (app.input().text(), effects)
+    };
+    assert_eq!(enter(&mut app, "/mod"), ("/model ".to_owned(), Vec::new()));
+    assert!(key(&mut app, KeyCode::Enter).is_empty() && app.input().is_empty(), "it is sent now");
+    assert_eq!(enter(&mut app, "/cle"), (String::new(), vec![Effect::Clear(id(1))]));
+    // A whole name is meant, though another one begins with it, and an agent is offered behind it.
+    let mode = enter(&mut app, "/mode");
+    assert_eq!((mode.0.as_str(), offered(&app).len()), ("", 0));
+    assert_eq!(enter(&mut app, "/kill "), (String::new(), Vec::new()));
+    // Unless the person has marked the other one.
     app.input().set("");
-    // Who has marked nothing sends what is written.
-    write(&mut app, "/tre");
+    write(&mut app, "/mode");
+    assert_eq!(offered(&app), ["/mode ", "/model "]);
+    key(&mut app, KeyCode::Down);
     key(&mut app, KeyCode::Enter);
-    insta::assert_snapshot!(said(&app).join("\n"), @"there is no command /tre; did you mean /tree?");
+    assert_eq!(app.input().text(), "/model ");
+    assert_eq!(enter(&mut app, "/xyzzy").0, "/xyzzy");
+}
+
+#[test]
+fn enter_takes_the_marked_file_and_sends_a_whole_path() {
+    let mut app = session(&[agent(1, None)]);
+    write(&mut app, "see @");
+    let paths = ["src/main.rs", "src/main.rs.bak"].map(str::to_owned).to_vec();
+    app.update(Event::Files(Some(id(1)), paths));
+    write(&mut app, "mai");
+    assert_eq!(key(&mut app, KeyCode::Enter), []);
+    assert_eq!(app.input().text(), "see @src/main.rs ");
+    app.input().set("");
+    write(&mut app, "@src/main.rs");
+    let sent = Effect::Run(id(1), Some("@src/main.rs".to_owned()));
+    assert_eq!(key(&mut app, KeyCode::Enter), [sent]);
+}
+
+#[test]
+fn everyday_commands_come_first() {
+    let mut app = session(&[agent(1, None)]);
+    write(&mut app, "/");
+    assert_eq!(offered(&app)[..4], ["/help ", "/model ", "/resume ", "/new "]);
 }
 
 #[test]

@@ -111,10 +111,9 @@ impl App {
         };
         (self.overlay, self.beneath) = over;
         if !text.is_empty() {
-            let line = self.input();
-            let draft = line.text();
-            line.remember(&draft);
-            line.set(&text);
+            let draft = self.input().text();
+            self.history.keep(&draft);
+            self.input().set(&text);
         }
         self.bequest = Some(Bequest { from, at: next, since_ms: self.now_ms });
         effects

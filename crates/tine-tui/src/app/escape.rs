@@ -20,6 +20,8 @@ pub(crate) enum Escape {
     TakeBack,
     /// Ends the pointing.
     PointNoMore,
+    /// Ends the search of the history.
+    LeaveSearch,
     /// Takes the offers away.
     NoOffers,
     /// Goes back from the reach of an answer to the answer.
@@ -44,7 +46,7 @@ impl Escape {
     /// Returns what it does, in words that follow the name of the key.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::LeaveFoot => "gives up",
+            Self::LeaveFoot | Self::LeaveSearch => "gives up",
             Self::ShowAll => "shows all",
             Self::Close => "closes",
             Self::TakeBack => "takes the question back",
@@ -87,6 +89,7 @@ impl App {
             }
             Some(Overlay::Side(_) | Overlay::Help(_) | Overlay::Page(_)) => return Escape::Close,
             None if self.is_pointing() => return Escape::PointNoMore,
+            None if self.is_searching() => return Escape::LeaveSearch,
             None if self.offers.is_some() => return Escape::NoOffers,
             None => {}
         }
@@ -128,6 +131,7 @@ impl App {
             | Escape::ShowAll
             | Escape::Close
             | Escape::TakeBack
+            | Escape::LeaveSearch
             | Escape::NoOffers => "Esc".to_owned(),
             Escape::PointNoMore
             | Escape::AnswerAnew

@@ -46,6 +46,8 @@ pub(crate) enum Event {
         /// What was written.
         entries: Vec<FoldedEntry>,
     },
+    /// Messages that an agent has not read come back to who wrote them.
+    TakenBack(AgentId, Vec<String>),
     /// The cost of an agent and its tree so far.
     Cost(AgentId, Cost),
     /// What an agent may use: the budget of its tree, and most tokens that its model reads at once, as far as there is such a thing.
@@ -99,6 +101,8 @@ pub(crate) enum Effect {
     Run(AgentId, Option<String>),
     /// Leave words for an agent.
     Send(AgentId, String),
+    /// Take back, once the interrupted run of an agent is over, what was sent to it before and it has not read.
+    TakeBack(AgentId),
     /// Read the log of an agent: all of it, or what was written since an entry.
     Read(AgentId, Option<EntryId>),
     /// Find out what an agent cost.

@@ -27,6 +27,7 @@ pub(crate) enum Action {
     Top,
     Bottom,
     Complete,
+    Search,
     Mode,
     Answer,
     Help,
@@ -60,6 +61,7 @@ impl Action {
             Self::Top => "top",
             Self::Bottom => "bottom",
             Self::Complete => "complete",
+            Self::Search => "search",
             Self::Mode => "mode",
             Self::Answer => "answer",
             Self::Help => "help",
@@ -134,6 +136,11 @@ pub(crate) const KEYS: &[Binding] = &[
     key((KeyCode::Home, CONTROL), Action::Top, "the beginning"),
     key((KeyCode::End, CONTROL), Action::Bottom, "the end"),
     key((KeyCode::Tab, NONE), Action::Complete, "complete a command"),
+    key(
+        (KeyCode::Char('r'), CONTROL),
+        Action::Search,
+        "search what was sent before, in every directory",
+    ),
     key(
         (KeyCode::BackTab, SHIFT),
         Action::Mode,

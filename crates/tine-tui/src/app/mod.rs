@@ -9,6 +9,7 @@ mod command;
 mod commands;
 mod complete;
 mod deaths;
+mod edit;
 mod escape;
 mod event;
 mod facts;
@@ -16,6 +17,7 @@ mod facts;
 pub(crate) mod fixture;
 mod forest;
 mod forking;
+mod history;
 mod in_front;
 mod input;
 mod key;
@@ -32,6 +34,8 @@ mod point;
 mod press;
 mod questions;
 mod room;
+mod search;
+mod sent;
 mod setup;
 mod side;
 mod tree;
@@ -44,10 +48,7 @@ use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_guard::PermissionMode;
-use tine_model::{
-    AgentId, AgentRecord, AgentState, Block, EntryBody, EntryId, Message, Role, TaskRecord,
-};
-use tine_runtime::FoldedEntry;
+use tine_model::{AgentId, AgentRecord, AgentState, TaskRecord};
 
 use crate::host::CommandWords;
 use crate::words::{first_line, left_out};
@@ -59,6 +60,7 @@ pub(crate) use escape::Escape;
 pub(crate) use event::{Effect, Event};
 pub(crate) use facts::{Fact, Facts, Peek};
 pub(crate) use forest::{Doing, Row, state_word};
+pub(crate) use history::History;
 pub(crate) use input::{Input, ROWS_MAX};
 pub use key::KeyError;
 pub use keys::Keys;
@@ -72,6 +74,7 @@ pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use questions::{Questions, Standby, where_and_why, who_asks};
 pub(crate) use room::{Cost, LastRequest, Room, Scroll, called};
+pub(crate) use search::Search;
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
 pub(crate) use tree::{Asks, Tree};
@@ -80,6 +83,7 @@ pub(crate) use tree_keys::TREE_KEYS;
 use agents::Agents;
 use complete::Offers;
 use deaths::Bequest;
+use edit::Killed;
 use forking::PendingFork;
 use notice::Notices;
 use wait::Wait;
@@ -111,6 +115,12 @@ pub(crate) struct App {
     pub(crate) focus: Option<AgentId>,
     /// What is written before there is an agent.
     pub(crate) lobby: Input,
+    /// The texts that were sent before.
+    pub(crate) history: History,
+    /// The text that was killed last, in whichever line.
+    killed: Killed,
+    /// The search of the history that is under way.
+    pub(crate) search: Option<Search>,
     /// What the terminal has said before there was one.
     pub(crate) lobby_words: Vec<(Tone, String)>,
     /// What can be done about a model.
@@ -222,6 +232,10 @@ impl App {
             }
             Event::Paste(text) => {
                 self.point_no_more();
+                self.killed.is_open = false;
+                if self.is_searching() {
+                    return self.search_more(&text);
+                }
                 self.input().paste(&text);
                 self.offer()
             }
@@ -246,25 +260,11 @@ impl App {
             Event::Happened(agent, happening) => self.happened(agent, happening),
             Event::Registry(agents, tasks) => self.registry(agents, tasks),
             Event::Log { agent, after, entries } => {
-                let live = self.lives.get_mut(&agent);
-                if let Some(room) = self.rooms.get_mut(&agent) {
-                    let known = room.last;
-                    match after {
-                        None => room.fill(&entries),
-                        Some(_) => room.extend(&entries),
-                    }
-                    room.was_read();
-                    if entries.iter().any(is_of_user) {
-                        room.sent = None;
-                    }
-                    let mut replies = entries.iter().filter_map(reply);
-                    if let (Some((id, message)), Some(live)) = (replies.next_back(), live) {
-                        live.forget_said();
-                        if Some(id) > known {
-                            live.forget_written(&message.text());
-                        }
-                    }
-                }
+                self.log_was_read(agent, after, &entries);
+                Vec::new()
+            }
+            Event::TakenBack(agent, texts) => {
+                self.taken_back(agent, &texts);
                 Vec::new()
             }
             Event::Cost(agent, cost) => {
@@ -313,7 +313,8 @@ impl App {
             Event::Chosen(model, first_words) => self.chosen(model, first_words),
             Event::Files(of, paths) => {
                 self.files = Files { of, paths: Some(paths) };
-                self.offer()
+                self.find_offers();
+                Vec::new()
             }
             Event::Side(event) => {
                 self.side(event);
@@ -578,43 +579,6 @@ impl App {
             None => Vec::new(),
         }
     }
-
-    /// Words for an agent: its prompt, or, while it runs, a message for its next turn.
-    pub(crate) fn say_to(&mut self, agent: AgentId, text: String) -> Vec<Effect> {
-        let runs = self.runs(agent);
-        if let Some(room) = self.rooms.get_mut(&agent) {
-            room.scroll = Scroll::Bottom;
-            room.sent = Some(match room.sent.take().filter(|_| runs) {
-                Some(sent) => format!("{sent}\n\n{text}"),
-                None => text.clone(),
-            });
-        }
-        match runs {
-            true => {
-                self.tell("sent; it is read at the next turn");
-                vec![Effect::Send(agent, text)]
-            }
-            false => vec![self.begin_run(agent, Some(text))],
-        }
-    }
-}
-
-/// Words to the agent, and no answers of tools.
-fn is_of_user(folded: &FoldedEntry) -> bool {
-    let is_text = |block: &Block| block.as_text().is_some();
-    matches!(&folded.entry.body, EntryBody::Message(message)
-        if message.role() == Role::User && message.blocks().iter().any(is_text))
-}
-
-/// Whether it is a message of the model.
-/// A message of the model's, and its entry.
-fn reply(folded: &FoldedEntry) -> Option<(EntryId, &Message)> {
-    match &folded.entry.body {
-        EntryBody::Message(message) if message.role() == Role::Assistant => {
-            Some((folded.entry.id, message.as_ref()))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -629,6 +593,8 @@ mod notice_tests;
 mod point_tests;
 #[cfg(test)]
 mod questions_tests;
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

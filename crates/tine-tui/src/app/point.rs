@@ -81,8 +81,7 @@ impl App {
                 Some(action) => return self.act(action),
                 None => {
                     self.point_no_more();
-                    self.input().key(key);
-                    return self.offer();
+                    return self.write(key, false);
                 }
             },
         }

@@ -1,9 +1,12 @@
 //! What keys do, wherever the person is.
 
+use std::mem;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tine_model::AgentId;
 
 use super::command::{self, Typed};
+use super::edit::edit_of;
 use super::escape::Escape;
 use super::keys::Action;
 use super::room::Scroll;
@@ -15,6 +18,7 @@ impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.settle_bequest();
         self.pressed_ms = self.now_ms;
+        let joins = mem::take(&mut self.killed.is_open);
         match &self.overlay {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
             Some(Overlay::Help(_) | Overlay::Page(_)) => return self.page_key(key),
@@ -22,10 +26,13 @@ impl App {
             None if self.is_pointing() => return self.point_key(key),
             None => {}
         }
+        if self.is_searching() {
+            return self.search_key(key);
+        }
         if self.offers.is_some() && key.modifiers.is_empty() {
             match key.code {
                 KeyCode::Tab => return self.take_offer(),
-                KeyCode::Enter if self.has_chosen() => return self.take_offer(),
+                KeyCode::Enter if self.enter_takes_offer() => return self.enter_offer(),
                 KeyCode::Up | KeyCode::Down => {
                     self.choose(key.code == KeyCode::Down);
                     return Vec::new();
@@ -41,12 +48,32 @@ impl App {
             return effects;
         }
         match self.keys.action(key) {
+            // It leaves on an empty line only.
+            Some(Action::Quit) if !self.input().is_empty() => self.write(key, joins),
             Some(action) => self.act(action),
-            None => {
-                self.input().key(key);
-                self.offer()
-            }
+            None => self.write(key, joins),
         }
+    }
+
+    /// Gives a key to the line. A kill right behind another one joins it.
+    pub(super) fn write(&mut self, key: KeyEvent, joins: bool) -> Vec<Effect> {
+        let input = match self.focus.and_then(|focus| self.rooms.get_mut(&focus)) {
+            Some(room) => &mut room.input,
+            None => &mut self.lobby,
+        };
+        match edit_of(key) {
+            Some(edit) => {
+                self.killed.is_open = joins;
+                input.edit(edit, &mut self.killed);
+            }
+            None => input.key(key, &self.history),
+        }
+        if matches!(key.code, KeyCode::Up | KeyCode::Down) {
+            // What was recalled is whole, and the next arrow goes on in the history.
+            self.offers = None;
+            return Vec::new();
+        }
+        self.offer()
     }
 
     fn page_key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -120,6 +147,7 @@ impl App {
             Action::Mode => return self.next_mode(),
             Action::Answer => self.go_to_questions(),
             Action::Help => self.overlay = Some(Overlay::Help(Help::default())),
+            Action::Search => self.begin_search(),
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Editor => return vec![Effect::Edit(self.input().text())],
@@ -196,10 +224,12 @@ impl App {
             live.stopping = true;
         }
         let name = self.record(agent).map_or_else(|| agent.short(), called);
+        // What is to come back is known before the run can end.
+        let effects = self.take_back(agent).into_iter().chain([Effect::Stop(agent)]).collect();
         let below = self.running_below(agent);
         if below == 0 {
             self.tell(format!("interrupting {name}"));
-            return vec![Effect::Stop(agent)];
+            return effects;
         }
         let them = match self.keys.hint(Action::Interrupt) {
             Some(key) if Some(agent) == self.focus => format!("; {key} again stops that, too"),
@@ -208,14 +238,13 @@ impl App {
         let below = plural(below, "agent");
         self.tell(format!("interrupting {name}; what runs below it ({below}) goes on{them}"));
         self.interrupted = Some((agent, self.now_ms));
-        vec![Effect::Stop(agent)]
+        effects
     }
 
     pub(super) fn cancel(&mut self) -> Vec<Effect> {
         if !self.input().is_empty() {
-            let text = self.input().text();
-            self.input().remember(&text);
-            self.input().set("");
+            let text = self.input().take();
+            self.history.keep(&text);
             return Vec::new();
         }
         if self.now_ms - self.leaving_ms <= LEAVE_MS {
@@ -225,6 +254,13 @@ impl App {
         let key = self.keys.or(Action::Cancel, "/quit");
         self.tell(format!("{key} again leaves; what runs here stops, and can be taken up again"));
         Vec::new()
+    }
+
+    /// Takes the line away to be sent, and keeps it in the history.
+    pub(super) fn take_line(&mut self) -> String {
+        let text = self.input().take();
+        self.history.remember(&text);
+        text
     }
 
     pub(super) fn submit(&mut self) -> Vec<Effect> {
@@ -247,7 +283,7 @@ impl App {
         match command::read(&text) {
             Some(Typed::Command(verb, rest)) => {
                 let rest = rest.to_owned();
-                self.input().take();
+                self.take_line();
                 self.command(verb, &rest)
             }
             Some(Typed::Unknown(name, near)) => {
@@ -261,7 +297,7 @@ impl App {
             None if text.trim_start().starts_with('!') => self.submit_shell(),
             None if self.is_at_the_dead() => Vec::new(),
             None => {
-                let text = self.input().take();
+                let text = self.take_line();
                 match self.focus {
                     Some(agent) => self.say_to(agent, text),
                     None => self.say_in_lobby(text),
@@ -277,7 +313,7 @@ impl App {
             self.tell(format!("a command runs already; {key} stops it"));
             return Vec::new();
         }
-        let text = self.input().take();
+        let text = self.take_line();
         let command = text.trim_start().trim_start_matches('!').trim().to_owned();
         if command.is_empty() {
             return Vec::new();

@@ -260,7 +260,7 @@ impl App {
         };
         match line.is_empty() {
             true => line.set(&text),
-            false => line.remember(&text),
+            false => drop(self.history.keep(&text)),
         }
     }
 

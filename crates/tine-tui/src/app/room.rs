@@ -68,8 +68,10 @@ pub(crate) struct Room {
     pub(crate) is_stale: bool,
     /// How many readings of it are under way.
     reads: u32,
-    /// What was said to it and is not in its log yet.
+    /// The prompt of its run, while it is not in its log yet.
     pub(crate) sent: Option<String>,
+    /// Messages that wait for its next turn.
+    pub(crate) queued: Vec<String>,
     /// What is being written to it.
     pub(crate) input: Input,
     /// Where the person has scrolled to.
@@ -104,6 +106,7 @@ impl Room {
             is_stale: true,
             reads: 0,
             sent: None,
+            queued: Vec::new(),
             input: Input::default(),
             scroll: Scroll::Bottom,
             pointed: None,
@@ -153,7 +156,7 @@ impl Room {
         let Self { pieces, input, .. } = self;
         for piece in pieces.iter().filter(|_| is_first) {
             if let Body::User(text) = &piece.body {
-                input.remember(text);
+                input.add_said(text);
             }
         }
     }

@@ -1,8 +1,10 @@
 //! A session as events in and effects out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tine_model::{ContextMode, Entry, EntryId, Message, PermissionScope, ToolCallId};
-use tine_runtime::{ForkMade, ForkWords};
+use tine_model::{
+    ContextMode, Entry, EntryBody, EntryId, Message, PermissionScope, Role, ToolCallId,
+};
+use tine_runtime::{FoldedEntry, ForkMade, ForkWords};
 
 use super::fixture::{agent, id, request};
 use super::*;
@@ -310,9 +312,31 @@ fn all_words_that_wait_for_the_next_turn_are_shown_until_they_are_read() {
     let entries = vec![FoldedEntry { entry: answer, effective: true }];
     app.update(Event::Log { agent: id(1), after: None, entries });
     app.update(Event::Happened(id(1), Happening::Ended));
-    assert_eq!(app.room().unwrap().sent.as_deref(), Some("first\n\nsecond"));
+    assert_eq!(app.room().unwrap().queued, ["first", "second"]);
+    let after = Some(EntryId(5));
+    app.update(Event::Log { agent: id(1), after, entries: vec![entry(6, "first")] });
+    // The same words of an earlier turn are no sign that these were read.
+    type_in(&mut app, "first");
+    app.update(Event::Log { agent: id(1), after, entries: vec![entry(6, "first")] });
+    assert_eq!(
+        (&app.room().unwrap().queued[..], app.room().unwrap().sent.as_deref()),
+        (&["second".to_owned()][..], Some("first"))
+    );
+}
+
+#[test]
+fn an_interruption_takes_back_what_was_not_read_before_what_stands_in_the_line() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    type_in(&mut app, "first");
+    type_in(&mut app, "second");
+    app.input().set("draft");
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::TakeBack(id(1)), Effect::Stop(id(1))]);
+    // The agent has read the first one already.
     app.update(Event::Log { agent: id(1), after: None, entries: vec![entry(6, "first")] });
-    assert_eq!(app.room().unwrap().sent, None);
+    app.update(Event::TakenBack(id(1), vec!["second".to_owned()]));
+    assert_eq!(app.input().text(), "second\ndraft");
+    assert!(app.room().unwrap().queued.is_empty());
 }
 
 #[test]

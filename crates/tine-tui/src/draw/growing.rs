@@ -24,6 +24,8 @@ pub(super) struct Which {
 pub(super) enum Growing<'a> {
     /// What was said to the agent.
     Said(&'a str),
+    /// What waits for its next turn.
+    Queued(&'a str),
     /// Its reasoning.
     Thinking(Which, &'a str),
     /// Its words.
@@ -43,7 +45,7 @@ impl Growing<'_> {
     /// Which text it is, where that grows.
     pub(super) fn which(&self) -> Option<Which> {
         match self {
-            Self::Said(_) => None,
+            Self::Said(_) | Self::Queued(_) => None,
             Self::Thinking(which, _) | Self::Model(which, _) => Some(*which),
         }
     }
@@ -59,6 +61,7 @@ impl Growing<'_> {
             Self::Said(text) => {
                 Rc::new(piece::lines(&Body::User((*text).to_owned()), width, false))
             }
+            Self::Queued(text) => Rc::new(piece::queued(text, width)),
             Self::Thinking(_, text) if !is_open => {
                 let mut lines = Vec::new();
                 piece::thinking(text, width, false, &mut lines);

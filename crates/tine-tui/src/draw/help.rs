@@ -16,13 +16,23 @@ use crate::words::{cut, one_line};
 const KEY_COLUMNS: usize = 12;
 
 /// Keys of the line that is written.
-const WRITING: [(&str, &str); 4] = [
+const WRITING: [(&str, &str); 8] = [
     ("/ @ !", "begin a command, the name of a file, a command of the shell"),
     (
         "Ctrl+J",
         "a new line; Shift+Enter and Alt+Enter as well, where the terminal tells them apart",
     ),
-    ("↑ ↓", "what was written before"),
+    ("↑ ↓", "what was sent before in this directory, also in earlier sessions"),
+    ("Enter", "where a command or file is marked: takes it; a command that needs no more is sent"),
+    (
+        "Ctrl+A E B F",
+        "to the beginning or end of the line, a character back or on; Alt+B, Alt+F: a word",
+    ),
+    (
+        "Ctrl+U K W",
+        "kill to the beginning or end of the line, or the word before; Alt+Backspace, Alt+D: by words",
+    ),
+    ("Ctrl+Y", "yank what was killed last; Ctrl+_ takes the last change back"),
     (
         "a question",
         "Enter on an empty line confirms the marked choice, ↑ ↓ or a digit marks another; y or n and Enter; other words mean no and are told to the agent, if it is the one on the line or you went to its question by an arrow or by Ctrl+P; else they go to the agent on the line",

@@ -190,7 +190,8 @@ fn taken(
 /// What is not in the log yet, as pieces.
 pub(super) fn live_pieces<'a>(room: &'a Room, live: Option<&'a Live>) -> Vec<Growing<'a>> {
     let mut pieces: Vec<_> = room.sent.as_deref().map(Growing::Said).into_iter().collect();
-    let Some(live) = live else { return pieces };
+    let queued = room.queued.iter().map(|text| Growing::Queued(text));
+    let Some(live) = live else { return pieces.into_iter().chain(queued).collect() };
     let (said, now) = (live.said_turn, live.turn);
     let texts = [(said, &live.said.0, &live.said.1), (now, &live.thinking, &live.text)];
     for (turn, thinking, text) in texts {
@@ -202,5 +203,7 @@ pub(super) fn live_pieces<'a>(room: &'a Room, live: Option<&'a Live>) -> Vec<Gro
             pieces.push(Growing::Model(which(false), text));
         }
     }
+    // The reply that comes in was not written for them.
+    pieces.extend(queued);
     pieces
 }

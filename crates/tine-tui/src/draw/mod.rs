@@ -7,6 +7,8 @@ mod help;
 mod highlight;
 mod languages;
 mod layout;
+#[cfg(test)]
+mod line_screens;
 mod markdown;
 mod offers;
 mod page;

@@ -1,11 +1,11 @@
-//! What the word under the cursor could become, above the line that is written.
+//! Below the line that is written: what the word under the cursor could become, or what is sought in the history.
 
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::{BOLD, CYAN, DIM, GREEN};
-use crate::app::App;
-use crate::words::{cut, fit};
+use super::{BOLD, CYAN, DIM, GREEN, YELLOW};
+use crate::app::{Action, App, Search};
+use crate::words::{cut, fit, one_line};
 
 /// Most rows that offers take.
 const ROWS_MAX: usize = 8;
@@ -15,6 +15,9 @@ const NAME_COLUMNS_MAX: usize = 24;
 
 /// The offers around the marked one.
 pub(super) fn lines(app: &App, width: usize) -> Vec<Line<'static>> {
+    if let (Some(search), true) = (&app.search, app.is_searching()) {
+        return vec![search_line(app, search, width)];
+    }
     let Some(offers) = &app.offers else { return Vec::new() };
     let first = offers.marked.saturating_sub(ROWS_MAX - 1);
     let shown = offers.offers.iter().enumerate().skip(first).take(ROWS_MAX);
@@ -31,5 +34,24 @@ pub(super) fn lines(app: &App, width: usize) -> Vec<Line<'static>> {
             Span::styled(format!(" {}", cut(&offer.help, left)), DIM),
         ])
     };
-    shown.map(row).collect()
+    let mut lines: Vec<_> = shown.map(row).collect();
+    let below = offers.total.saturating_sub(first + lines.len());
+    if below > 0 {
+        lines.push(Line::from(Span::styled(cut(&format!("  … {below} more"), width), DIM)));
+    }
+    lines
+}
+
+/// What is sought in the history, and what keys do meanwhile.
+fn search_line(app: &App, search: &Search, width: usize) -> Line<'static> {
+    let wanted = cut(&one_line(&search.wanted), width / 3);
+    let (sign, style) = match search.has_failed {
+        true => ("(search, nothing more) ", YELLOW),
+        false => ("(search) ", CYAN),
+    };
+    let further = app.keys.hint(Action::Search).map(|key| format!("{key} older · "));
+    let keys = format!("{}Enter takes · Esc gives up", further.unwrap_or_default());
+    let sought = Span::styled(format!("{sign}`{wanted}`: "), style);
+    let left = width.saturating_sub(sought.width());
+    Line::from(vec![sought, Span::styled(cut(&keys, left), DIM)])
 }

@@ -54,6 +54,14 @@ pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>>
     lines
 }
 
+/// Words that wait for the next turn of the agent.
+pub(super) fn queued(text: &str, width: usize) -> Vec<Line<'static>> {
+    let bar = [Span::styled("▌ ", DIM)];
+    let text = format!("{}  (queued: read at its next turn)", harmless(text).trim_end());
+    let line = |line: &str| wrapped(&[(line.to_owned(), DIM)], width, &bar, &bar);
+    [Line::default()].into_iter().chain(text.lines().flat_map(line)).collect()
+}
+
 /// Reasoning: its first line, or all of it.
 pub(super) fn thinking(text: &str, width: usize, open: bool, lines: &mut Vec<Line<'static>>) {
     lines.push(Line::default());

@@ -163,6 +163,7 @@ fn is_said_here(app: &App) -> bool {
         }
         // The strip, the foot of the tree or page, or the keys of the pointing.
         Escape::LeaveFoot
+        | Escape::LeaveSearch
         | Escape::ShowAll
         | Escape::Close
         | Escape::TakeBack

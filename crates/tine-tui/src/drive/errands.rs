@@ -1,7 +1,7 @@
 //! Errands beside runs and forks: questions beside the conversation, the person's own commands, the files that can be named.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use ignore::WalkBuilder;
 use tine_model::{AgentId, StopKind};
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::hands::{Hands, STOP_PATIENCE};
 use crate::app::{Event, SideEvent, Tone};
 use crate::figures::plural;
+use crate::host::HistoryEntry;
 
 /// Most files that are offered. A tree with more is searched by its beginning.
 const FILES_MAX: usize = 50_000;
@@ -32,6 +33,19 @@ impl Hands {
 
     pub(super) fn end_errand(&self, of: impl Fn(&mut Stops) -> &mut CancellationToken) {
         of(&mut self.stops.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
+    }
+
+    /// Writes texts down that were sent, one after the other.
+    pub(super) fn keep_in_history(self: &Arc<Self>, entries: Vec<HistoryEntry>) {
+        if entries.is_empty() {
+            return;
+        }
+        let hands = Arc::clone(self);
+        self.go(async move {
+            for entry in entries {
+                hands.host.keep_in_history(entry).await;
+            }
+        });
     }
 
     /// Asks beside the conversation.

@@ -19,6 +19,7 @@ use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
 use super::queue::Queue;
 use super::runs::Runs;
+use super::sent::Outbox;
 use super::terminal;
 use super::watch::Found;
 use crate::app::{Cost, Effect, Event, Happening, Tone};
@@ -63,6 +64,7 @@ pub(super) struct Hands {
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
     pub(super) runs: Runs,
+    pub(super) outbox: Outbox,
     /// Hears of writes that wait.
     _listening: Listening,
 }
@@ -89,6 +91,7 @@ impl Hands {
             found: Mutex::default(),
             stops: Mutex::default(),
             runs: Runs::default(),
+            outbox: Outbox::default(),
             _listening: listening,
         })
     }
@@ -167,10 +170,10 @@ impl Hands {
                 hands.inbox.push(Event::Killed(killed));
                 Ok(())
             }),
-            Effect::Send(agent, text) => self.try_go(Some(agent), async move {
-                hands.runtime().send(agent, text).await?;
-                hands.wake(agent).await
-            }),
+            Effect::Send(agent, text) => {
+                self.try_go(Some(agent), async move { hands.send(agent, text).await })
+            }
+            Effect::TakeBack(agent) => self.outbox.recall(agent),
             Effect::SendTo(to, text) => self.try_go(None, async move {
                 let agent = hands.runtime().store().resolve(&to).await?;
                 hands.runtime().send(agent, text).await?;
@@ -234,7 +237,7 @@ impl Hands {
         });
     }
 
-    fn go(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn go(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
         let hands = Arc::clone(self);
         self.tasks.spawn(async move {
             if let Err(bug) = unless_it_panics(&hands.tasks, work).await {
@@ -285,6 +288,9 @@ impl Hands {
             let ended = unless_it_panics(&self.tasks, run)
                 .await
                 .unwrap_or_else(|bug| Err((Tone::Error, bug)));
+            if self.runs.was_stopped(agent) {
+                self.give_back_unread(agent).await;
+            }
             let meanwhile = self.runs.end(agent);
             self.inbox.push(Event::Happened(agent, Happening::Ended));
             let is_over = ended.is_err();
@@ -295,7 +301,11 @@ impl Hands {
             }
             // What was written behind its last turn is read now, and not with the next words.
             let goes_on = meanwhile.was_written_to && (!is_over || meanwhile.was_stopped);
-            if !goes_on || !self.has_mail(agent).await {
+            let has_mail = self.has_mail(agent).await;
+            if !has_mail {
+                self.outbox.forget(agent);
+            }
+            if !goes_on || !has_mail {
                 break;
             }
         }

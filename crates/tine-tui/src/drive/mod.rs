@@ -8,6 +8,7 @@ mod inbox;
 mod lines;
 mod queue;
 mod runs;
+mod sent;
 mod terminal;
 mod typed;
 mod watch;
@@ -22,7 +23,7 @@ use tine_model::AgentId;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use crate::app::{App, Effect, Event, Keys, Tone};
+use crate::app::{App, Effect, Event, History, Keys, Tone};
 use crate::draw::{Kept, draw};
 use crate::host::Host;
 use crate::look::Look;
@@ -72,6 +73,8 @@ enum Woken {
 pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
     let mut session = Session::new(host, start.model.clone(), start.look)?;
     session.app.keys = start.keys.clone();
+    let history = session.host.history().await;
+    session.app.history = History::of(session.app.directory.clone(), history);
     session.begin(start).await;
     let mut screen = Screen::take()?;
     let result = session.talk(&mut screen).await;
@@ -166,6 +169,7 @@ impl Session {
                 }
             };
             is_due |= !is_tick;
+            self.hands.keep_in_history(self.app.history.take_unwritten());
             for effect in effects {
                 match effect {
                     Effect::Quit => return Ok(()),

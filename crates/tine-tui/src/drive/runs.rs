@@ -44,6 +44,11 @@ impl Runs {
         }
     }
 
+    /// Returns true if the person has stopped the run of an agent.
+    pub(super) fn was_stopped(&self, agent: AgentId) -> bool {
+        self.lock().get(&agent).is_some_and(|run| run.meanwhile.was_stopped)
+    }
+
     /// The person has written to an agent; whether its run looks at that before or after its end.
     pub(super) fn write_to(&self, agent: AgentId) -> bool {
         self.lock().get_mut(&agent).map(|run| run.meanwhile.was_written_to = true).is_some()

@@ -15,8 +15,8 @@ use tine_runtime::{
 };
 use tine_tui::words::{DIM, first_line, styled};
 use tine_tui::{
-    CommandWords, Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told, WorkerSeams,
-    Written,
+    CommandWords, HistoryEntry, Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told,
+    WorkerSeams, Written,
 };
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,7 @@ use crate::context::{Context, InTerminal, default_model};
 use crate::crew::crew;
 use crate::editor::Editor;
 use crate::fail::Failure;
+use crate::history;
 use crate::keep_rule::keep_rule;
 use crate::limits::{accepts_worktree_edits, mode, queue, rules, run_limits};
 use crate::local::{look, places};
@@ -276,6 +277,17 @@ impl Host for SettingsHost {
     async fn edit(&self, text: &str) -> Result<String, Told> {
         let edited = async { Editor::find()?.edit_text("tine-prompt", text).await };
         edited.await.map_err(|failure| told(&failure))
+    }
+
+    async fn history(&self) -> Vec<HistoryEntry> {
+        let file = self.context.history.clone();
+        tokio::task::spawn_blocking(move || history::read(&file)).await.unwrap_or_default()
+    }
+
+    async fn keep_in_history(&self, entry: HistoryEntry) {
+        let file = self.context.history.clone();
+        // A directory that cannot be written costs the history, and nothing else.
+        let _ = tokio::task::spawn_blocking(move || history::append(&file, &entry)).await;
     }
 
     fn directory(&self) -> PathBuf {

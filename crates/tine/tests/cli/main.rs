@@ -64,6 +64,7 @@ mod talk_background;
 mod talk_commands;
 mod talk_errands;
 mod talk_focus;
+mod talk_history;
 mod talk_mistakes;
 mod talk_modes;
 mod talk_plain;

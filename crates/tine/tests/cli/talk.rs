@@ -220,6 +220,22 @@ fn escape_interrupts_and_a_killed_terminal_leaves_everything() {
 }
 
 #[test]
+fn what_an_interrupted_agent_has_not_read_comes_back_into_the_line() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see("stall\r", "The first part.");
+    terminal.see("second\r", "▌ second  (queued: read at its next turn)");
+    let screen = terminal.see("\u{1b}", "❯ second");
+    assert!(!screen.contains("queued"), "{screen}");
+    // It was not read meanwhile, and is read once.
+    let screen = terminal.see_at_rest("\r", "You said: second");
+    assert_eq!(screen.matches("▌ second").count(), 1, "{screen}");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
 fn the_terminal_is_given_back_to_the_shell_and_to_a_system_that_goes_down() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
