@@ -102,7 +102,7 @@ pub(crate) const KEYS: &[Binding] = &[
     key(
         (KeyCode::Esc, NONE),
         Action::Interrupt,
-        "interrupt the turn that you see, and nothing else",
+        "interrupt the turn that you see, and nothing else; words that it has not read come back",
     ),
     key(
         (KeyCode::Char('c'), CONTROL),
