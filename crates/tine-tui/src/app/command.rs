@@ -2,6 +2,9 @@
 
 use super::keys::Action;
 
+/// The name of before of `/hide`: still understood, and told nowhere.
+const EARLIER_HIDE: &str = "reap";
+
 /// Largest difference of a word that is suggested in the place of an unknown one, in letters.
 const DIFFERENCE_MAX: usize = 2;
 
@@ -164,7 +167,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(
         Verb::Workers("task"),
         &["task"],
-        "start \"prompt\" [--fork] | list | output | send | cancel | resume | clear",
+        "start \"prompt\" [--fork] | list | output | send | cancel | resume | hide",
         "start a worker that reports to this agent, and look after workers: as `tine task`, without the agent",
     ),
     command(Verb::Rename, &["rename"], "NAME", "give this agent a name"),
@@ -222,7 +225,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[SECONDS] [AGENT...]",
         "say when agents have nothing left to do, and what they report",
     ),
-    command(Verb::Reap, &["reap"], "[AGENT]", "take dead agents off the tree"),
+    command(Verb::Reap, &["hide"], "[AGENT]", "take dead agents off the tree"),
     lend(
         &["merge-back"],
         &["merge-back"],
@@ -304,6 +307,7 @@ pub(crate) fn read(text: &str) -> Option<Typed<'_>> {
     if name.contains('/') {
         return None;
     }
+    let name = if name == EARLIER_HIDE { "hide" } else { name };
     let find = |command: &&Command| command.names.contains(&name);
     Some(match COMMANDS.iter().find(find) {
         Some(command) => Typed::Command(command.verb, rest.trim()),

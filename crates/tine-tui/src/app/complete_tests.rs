@@ -15,7 +15,7 @@ fn offered(app: &App) -> Vec<&str> {
 fn a_command_is_offered_while_it_is_written_and_taken_by_tab() {
     let mut app = session(&[agent(1, None)]);
     write(&mut app, "/re");
-    assert_eq!(offered(&app), ["/resume ", "/rewind ", "/rename ", "/reap ", "/recover "]);
+    assert_eq!(offered(&app), ["/resume ", "/rewind ", "/rename ", "/recover "]);
     key(&mut app, KeyCode::Down);
     key(&mut app, KeyCode::Tab);
     assert_eq!(app.input().text(), "/rewind ");

@@ -100,7 +100,7 @@ impl App {
                 Err("there is no agent yet; /resume AGENT goes to one".to_owned())
             }
             (_, "resume") => work(&["task", "resume"], false, behind, self.focus),
-            (_, "list" | "clear") => {
+            (_, "list" | "hide" | "clear") => {
                 let of_focus = self.focus.map(|focus| of(focus, behind));
                 let behind = of_focus.as_deref().unwrap_or(behind);
                 Ok(Effect::Report(line(&["task", first], behind)?))

@@ -52,7 +52,7 @@ fn workers_are_started_from_the_agent_on_the_screen() {
     /task start "look at it" --fork -> task|start|IT|look at it|--fork
     /task resume 0202 "Go on." -> task|resume|0202|Go on.
     /task list --all -> page: task|list|IT|--all
-    /task hide -> page: task|clear|IT
+    /task hide -> page: task|hide|IT
     /task output 0202 --full -> page: task|output|0202|--full
     /task -> page: task
     "#);
@@ -72,7 +72,7 @@ fn the_first_screen_begins_an_agent_where_one_is_needed() {
     /task start "look at it" --fork -> new agent: task|start|IT|look at it|--fork
     /task resume 0202 "Go on." ->  (the line keeps /task resume 0202 "Go on.")
     /task list --all -> page: task|list|--all
-    /task hide -> page: task|clear
+    /task hide -> page: task|hide
     /task output 0202 --full -> page: task|output|0202|--full
     /task -> page: task
     /fork "hello" -> Begin("hello")

@@ -136,8 +136,8 @@ impl Hands {
     /// Takes the dead off the lists.
     pub(super) async fn reap(&self, agent: Option<AgentId>) -> Result<(), RuntimeError> {
         let text = match self.runtime().reap(agent).await?.len() {
-            0 => "No dead agents to reap".to_owned(),
-            count => format!("Reaped {}", plural(count as u64, "agent")),
+            0 => "No dead agents to hide".to_owned(),
+            count => format!("Hid {}", plural(count as u64, "agent")),
         };
         self.tell(None, Tone::Plain, text);
         self.registry().await

@@ -33,8 +33,8 @@ pub(crate) async fn hide(context: &Context, args: HideArgs) -> Result<u8, Failur
         return Ok(0);
     }
     output::line(&match reaped.len() {
-        0 => "No dead agents to reap".to_owned(),
-        count => format!("Reaped {}", plural(count as u64, "agent")),
+        0 => "No dead agents to hide".to_owned(),
+        count => format!("Hid {}", plural(count as u64, "agent")),
     })?;
     Ok(0)
 }

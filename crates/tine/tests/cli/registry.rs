@@ -115,7 +115,7 @@ fn the_dead_are_shown_on_demand() {
     check!(home.shown(&home.ran(&["reap"])), @"
     code: 0
     --- stdout
-    No dead agents to reap
+    No dead agents to hide
     --- stderr
     ");
     check!(home.shown(&home.ran(&["reap", "nobody"])), @"

@@ -142,7 +142,7 @@ const SEVERAL: &[Step] = &[
     CLOSE,
     ("/wait 0 base\r", "base: "),
     ("/kill\r", "terminated"),
-    ("/reap\r", "Reaped 1 agent"),
+    ("/hide\r", "Hid 1 agent"),
     ("/fan -d \"try it\"\r", "</task-notification>"),
     ("/task list\r", "1 completed"),
     CLOSE,

@@ -82,15 +82,15 @@ fn killed_agents_are_reaped_and_a_wait_says_what_was_waited_for() {
     let home = home();
     let mut terminal = begun(&home, &[]);
     for (typed, said) in [
-        ("/reap\r", "No dead agents to reap"),
+        ("/hide\r", "No dead agents to hide"),
         ("/wait\r", "Error: nobody below this agent has anything to do"),
         ("/fork \"stall\" --bg --name slow\r", "Forked child"),
         ("/wait 0 slow\r", "time is up; 1 of 1 not finished"),
         ("/wait slow\r", "waiting for 1 of 1 agent"),
         ("\u{1b}", "you wait no more; nothing was stopped"),
-        ("/reap slow\r", "is not dead"),
+        ("/hide slow\r", "is not dead"),
         ("/kill slow\r", "terminated"),
-        ("/reap\r", "Reaped 1 agent"),
+        ("/hide\r", "Hid 1 agent"),
     ] {
         terminal.see(typed, said);
     }

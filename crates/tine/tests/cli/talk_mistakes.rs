@@ -47,7 +47,7 @@ const OF_AGENTS: &[Step] = &[
     ("/stop whoever\r", "Error: Agent not found: whoever"),
     ("/stop\r", "it does not run"),
     ("/resume noone\r", "Error: Agent not found: noone"),
-    ("/reap nemo\r", "Error: Agent not found: nemo"),
+    ("/hide nemo\r", "Error: Agent not found: nemo"),
     ("/wait outis\r", "Error: Agent not found: outis"),
     ("/wait\r", "Error: nobody below this agent has anything to do"),
     ("/wait 99999999999999999999\r", "Error: nobody waits that long"),
