@@ -21,6 +21,6 @@ pub use error::{BrokenCause, LlmError, TimeLimit, TransportError};
 pub use hold::HoldReason;
 #[cfg(feature = "http")]
 pub use http::{
-    ERROR_BYTES_MAX, HttpClient, HttpLimits, HttpOptions, HttpOverrides, PROBE_WAIT_MAX, RateGates,
-    RetryLimits, Secret, ensure_crypto, is_own_server, probe,
+    ERROR_BYTES_MAX, GOOGLE_KEY_VARIABLE, HttpClient, HttpLimits, HttpOptions, HttpOverrides,
+    PROBE_WAIT_MAX, RateGates, RetryLimits, Secret, ensure_crypto, is_own_server, probe,
 };

@@ -13,6 +13,14 @@ pub enum ConnectError {
     /// The client cannot be made: no key, no base URL, a bad one.
     #[error(transparent)]
     Llm(#[from] LlmError),
+    /// The stored key of a provider cannot be had.
+    #[error("cannot get the key of {provider}")]
+    Key {
+        /// Whose key it is.
+        provider: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The simulator's scenario cannot be used.
     #[error("cannot use the scenario `{name}`")]
     Scenario {

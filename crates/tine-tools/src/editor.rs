@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
@@ -30,6 +31,23 @@ pub async fn page(command: &str, text: &str) -> io::Result<()> {
     }
     let status = pager.wait().await?;
     if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+}
+
+/// Runs a command of the user's that prints something, such as a key, and returns what it printed on standard output. It has no
+/// terminal, and ends with the time; the first line of its standard error is part of the error.
+pub async fn printed_by(command: &str, time: Duration) -> io::Result<String> {
+    let mut started = Command::new("/bin/sh");
+    started.args(["-c", command]).stdin(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(time, started.output()).await.map_err(|_| {
+        let seconds = time.as_secs();
+        io::Error::new(io::ErrorKind::TimedOut, format!("`{command}` took more than {seconds} s"))
+    })??;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().unwrap_or_default();
+        return Err(io::Error::other(format!("`{command}`: {}: {said}", output.status)));
+    }
+    String::from_utf8(output.stdout).map_err(io::Error::other)
 }
 
 #[cfg(test)]

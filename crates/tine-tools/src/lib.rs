@@ -44,7 +44,7 @@ mod watchdog;
 pub use bash::{Background, Bash, BashOutput, is_withheld_variable};
 pub use caller::Caller;
 pub use detached::{Detached, hide_environment, is_environment_hidden, leave_session};
-pub use editor::{edit_file, page};
+pub use editor::{edit_file, page, printed_by};
 pub use file_edit::FileEdit;
 pub use file_read::FileRead;
 pub use file_write::FileWrite;

@@ -13,6 +13,7 @@ mod front;
 mod groups;
 mod guard;
 mod inherit;
+mod login;
 mod merge_back;
 mod permission;
 mod pick;
@@ -44,6 +45,7 @@ pub(crate) use self::front::{Refused, hint, parse};
 pub(crate) use self::groups::GROUPS;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{InheritArgs, WorkerArgs};
+pub(crate) use self::login::{LoginArgs, LogoutArgs, ModelsArgs};
 pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
@@ -260,6 +262,15 @@ pub(crate) enum Command {
     /// Show what the directory's .tine folder contains, and trust it
     #[command(after_help = examples::TRUST, arg = trusts_nothing())]
     Trust(TrustArgs),
+    /// Store the key of a provider
+    #[command(after_help = examples::LOGIN, arg = trusts_nothing())]
+    Login(LoginArgs),
+    /// Remove the stored key of a provider
+    #[command(after_help = examples::LOGOUT, arg = trusts_nothing())]
+    Logout(LogoutArgs),
+    /// List the models that you can use, with their prices
+    #[command(after_help = examples::MODELS)]
+    Models(ModelsArgs),
     /// Give an agent a name
     #[command(after_help = examples::RENAME, arg = trusts_nothing())]
     Rename(RenameArgs),

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tine_model::{NetworkError, NetworkReach, Provider};
 
 use crate::connect::Variable;
+use crate::credentials::Credentials;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::trust::{Project, SETTINGS_FILE, TrustGate, TrustState, Withheld};
@@ -364,6 +365,8 @@ pub(crate) struct Config {
     pub(crate) rules: Vec<WrittenRule>,
     pub(crate) asking: AskSettings,
     pub(crate) providers: BTreeMap<String, ProviderTable>,
+    /// Keys that `tine login` has stored.
+    pub(crate) credentials: Credentials,
     pub(crate) cache: CacheTable,
     pub(crate) patience: Option<Setting<String>>,
     pub(crate) reply_time: Option<Setting<String>>,
@@ -408,7 +411,8 @@ impl Config {
     pub(crate) fn load(sources: Sources<'_>) -> Result<Self, Failure> {
         let Sources { dirs, directory, variable, trusts_once } = sources;
         let user_file = &dirs.config_file;
-        let mut config = Self { user_file: user_file.clone(), ..Self::default() };
+        let credentials = Credentials::read(&dirs.credentials())?;
+        let mut config = Self { user_file: user_file.clone(), credentials, ..Self::default() };
         if let Some(text) = read(user_file)? {
             let file = parse(&text, user_file)?;
             config.layer(file, &text, user_file);

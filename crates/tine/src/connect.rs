@@ -15,6 +15,7 @@ use tine_sim::{Scenario, SimOptions, SimServer};
 use tokio::sync::Mutex;
 
 use crate::config::{Config, ProviderTable, Setting};
+use crate::credentials::Credentials;
 use crate::fail::Failure;
 use crate::limits::duration;
 use crate::output;
@@ -28,6 +29,8 @@ const CLIENTS_MAX: usize = 64;
 pub(crate) struct Models {
     providers: BTreeMap<String, ProviderTable>,
     limits: HttpLimits,
+    /// Keys that `tine login` has stored.
+    credentials: Credentials,
     /// Where models of this machine are served, as it was found out.
     found: RwLock<HashMap<ModelRef, String>>,
     /// One server a scenario: agents of one process share its cache, as they would share a provider's.
@@ -50,7 +53,8 @@ pub(crate) struct Models {
 impl Models {
     /// Clients as these settings say.
     pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
-        Ok(Self::new(config.providers.clone(), limits(config)?))
+        let models = Self::new(config.providers.clone(), limits(config)?);
+        Ok(Self { credentials: config.credentials.clone(), ..models })
     }
 
     pub(crate) fn new(providers: BTreeMap<String, ProviderTable>, limits: HttpLimits) -> Self {
@@ -58,6 +62,7 @@ impl Models {
         Self {
             providers,
             limits,
+            credentials: Credentials::default(),
             found: RwLock::default(),
             simulators: Mutex::default(),
             gates: RateGates::default(),
@@ -101,14 +106,41 @@ impl Models {
         self.found.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned()
     }
 
+    /// The options that tell an account from others. Nothing is sent with them: in the place of a key that a command prints stands the
+    /// command.
     fn options(&self, model: &ModelRef) -> Result<HttpOptions, LlmError> {
+        let own = self.options_with(model, None);
+        match self.credentials.account_key(model.provider) {
+            Some(key) if lacks_key(&own) => self.options_with(model, Some(key)),
+            Some(_) | None => own,
+        }
+    }
+
+    /// The options of requests. What the environment says comes before a stored key, whose command runs only where it is needed.
+    async fn ready_options(&self, model: &ModelRef) -> Result<HttpOptions, ConnectError> {
+        let own = self.options_with(model, None);
+        if !lacks_key(&own) || self.found(model).is_some() {
+            return Ok(own?);
+        }
+        match self.credentials.key(model.provider).await? {
+            Some(key) => Ok(self.options_with(model, Some(key))?),
+            None => Ok(own?),
+        }
+    }
+
+    fn options_with(
+        &self,
+        model: &ModelRef,
+        stored: Option<Secret>,
+    ) -> Result<HttpOptions, LlmError> {
         if let Some(base_url) = self.found(model) {
             let limits = Some(self.limits.clone());
             let overrides = HttpOverrides { base_url: Some(base_url), key: None, limits };
             return HttpOptions::from_environment(model, &|_| None, overrides);
         }
         let table = self.providers.get(model.provider.as_str()).cloned().unwrap_or_default();
-        let key = table.key_variable.as_deref().and_then(variable).map(|key| Secret::new(&key));
+        let set = table.key_variable.as_deref().and_then(variable).map(|key| Secret::new(&key));
+        let key = stored.or(set);
         let limits = Some(self.limits.clone());
         let overrides = HttpOverrides { base_url: table.base_url, key, limits };
         HttpOptions::from_environment(model, &variable, overrides)
@@ -152,7 +184,7 @@ impl Connector for Models {
     async fn connect(&self, model: &ModelRef) -> Result<Arc<dyn LlmClient>, ConnectError> {
         let options = match model.provider {
             Provider::Sim => self.simulator(model).await?,
-            _ => self.options(model)?,
+            _ => self.ready_options(model).await?,
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(model) {
@@ -196,7 +228,7 @@ impl Connector for Models {
                 }
             }
             _ => {
-                if let Ok(options) = self.options(model) {
+                if let Ok(options) = self.ready_options(model).await {
                     self.servers.ask(&options, true).await;
                 }
             }
@@ -215,6 +247,14 @@ impl Connector for Models {
             _ => self.options(model).ok()?.base_url,
         };
         self.servers.known(&base_url, &model.name)
+    }
+}
+
+/// Returns true where requests would have no key.
+fn lacks_key(options: &Result<HttpOptions, LlmError>) -> bool {
+    match options {
+        Ok(options) => options.key.is_none(),
+        Err(error) => matches!(error, LlmError::MissingKey { .. }),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::caching;
 use crate::cli::ModelArgs;
 use crate::config::{Config, Setting, Sources};
 use crate::connect::{self, variable};
+use crate::credentials::Credentials;
 use crate::crew::defined;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
@@ -256,7 +257,7 @@ pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelS
     let set = args.model.clone().or_else(|| default_model(config).map(|setting| setting.value));
     let model = set.ok_or_else(|| {
         Failure::input("no model is configured and no API key is set")
-            .hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name")
+            .hint("store a key with `tine login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY; --model provider/name names a model")
             .hint("`tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio")
             .hint("`--model sim/echo` and `tine demo` need no key")
     })?;
@@ -307,20 +308,25 @@ pub(crate) fn key_variables() -> Vec<&'static str> {
     all.into_iter().map(|(variable, _)| *variable).collect()
 }
 
-/// The models of all keys that are set.
-pub(crate) fn models_of_keys() -> Vec<Setting<String>> {
-    let mut set: Vec<_> =
-        DEFAULT_MODELS.iter().filter(|(key, _)| variable(key).is_some()).collect();
+/// The models of all keys that are set or stored.
+pub(crate) fn models_of_keys(credentials: &Credentials) -> Vec<Setting<String>> {
+    let origin = |key: &str, model: &str| {
+        let stored = || credentials.of(Provider::from_name(model.split_once('/')?.0)?);
+        let set = variable(key).map(|_| format!("{key} is set"));
+        set.or_else(|| Some(format!("its key is {}", stored()?.origin())))
+    };
+    let set = DEFAULT_MODELS.iter().filter_map(|(key, model)| {
+        Some(Setting { value: (*model).to_owned(), origin: origin(key, model)? })
+    });
+    let mut set: Vec<_> = set.collect();
     // A key and a token of one provider are for one model.
-    set.dedup_by_key(|(_, model)| *model);
-    set.into_iter()
-        .map(|(key, model)| Setting { value: (*model).to_owned(), origin: format!("{key} is set") })
-        .collect()
+    set.dedup_by_key(|setting| setting.value.clone());
+    set
 }
 
 /// The model of a new lineage when none is asked for: the settings' own, else that of the first key.
 pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
-    config.model.clone().or_else(|| models_of_keys().into_iter().next())
+    config.model.clone().or_else(|| models_of_keys(&config.credentials).into_iter().next())
 }
 
 /// The model of this name. The provider may be left out where one alone has a model of this name.

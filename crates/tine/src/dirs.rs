@@ -30,6 +30,11 @@ pub(crate) struct Dirs {
 }
 
 impl Dirs {
+    /// The file of the keys that `tine login` has stored. Beside the database, where no agent's command reads or writes.
+    pub(crate) fn credentials(&self) -> PathBuf {
+        self.database.with_file_name("credentials.json")
+    }
+
     /// The file of what servers of models have said of themselves.
     pub(crate) fn servers(&self) -> PathBuf {
         self.database.with_file_name("servers.json")
@@ -63,9 +68,11 @@ impl Dirs {
         };
         let database = ["", "-wal", "-shm", "-journal"].map(beside);
         let (servers, history) = (self.servers(), self.history());
+        let credentials = self.credentials();
         let history_lock = crate::history::lock_path(&history);
         let others = [
             &servers,
+            &credentials,
             &history,
             &history_lock,
             &self.config_file,

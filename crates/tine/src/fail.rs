@@ -243,6 +243,9 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Connect(ConnectError::Llm(error)) => (&error).into(),
             RuntimeError::Connect(ConnectError::Scenario { .. }) => Self::of(BAD_INPUT, &error)
                 .hint("a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file"),
+            RuntimeError::Connect(ConnectError::Key { .. }) => Self::of(BAD_INPUT, &error).hint(
+                "try the command by hand; `tine login PROVIDER` stores another one, or a key",
+            ),
             RuntimeError::ForkInProgress => Self::of(FAILED, &error),
             RuntimeError::NoDirective => Self::of(USAGE, &error).hint("give each worker a task with -d TEXT"),
             RuntimeError::TooMany { .. } => Self::of(BAD_INPUT, &error).hint("split the work over several fans"),
@@ -457,9 +460,9 @@ impl From<&LlmError> for Failure {
         let input = |hint: &str| Self::of(BAD_INPUT, error).hint(hint);
         let failed = |hint: &str| Self::of(FAILED, error).hint(hint);
         match error {
-            LlmError::MissingKey { variable } => {
-                input(&format!("set {variable}, or try `--model sim/echo`, which needs no key"))
-            }
+            LlmError::MissingKey { variable } => input(&format!(
+                "store the key with `tine login`, or set {variable}; `--model sim/echo` needs none"
+            )),
             LlmError::MissingBaseUrl { variable, .. } => input(&format!(
                 "set {}, or base_url in config.toml, to the server's address (for Ollama http://localhost:11434/v1)",
                 variable.unwrap_or("the base URL")

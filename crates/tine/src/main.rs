@@ -10,6 +10,7 @@ mod config;
 mod confine;
 mod connect;
 mod context;
+mod credentials;
 mod crew;
 mod dirs;
 mod editor;

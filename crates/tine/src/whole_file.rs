@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Writes a file in one step: whoever reads it sees the old text or the new one, and a full disk costs neither. What is
@@ -22,13 +23,21 @@ pub(crate) fn write_file(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
+/// Writes a file that nobody but its owner reads, in one step.
+pub(crate) fn write_private_file(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    replace(path, text, Some(fs::Permissions::from_mode(0o600)))
+}
+
 fn replace(path: &Path, text: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
     let next = beside(path);
     let written = File::create_new(&next).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }
+        file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&next, path)
     });

@@ -11,7 +11,7 @@ use crate::http::address::Address;
 use crate::{BACKOFF_DEFAULT, LlmError, PATIENCE_DEFAULT, Secret};
 
 /// Where Google's own tools also look for the key of the Gemini API.
-const GOOGLE_KEY_VARIABLE: &str = "GOOGLE_API_KEY";
+pub const GOOGLE_KEY_VARIABLE: &str = "GOOGLE_API_KEY";
 
 /// What an [`crate::HttpClient`] is made of.
 #[derive(Debug, Clone)]

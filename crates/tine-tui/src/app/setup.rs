@@ -79,7 +79,7 @@ impl Setup {
             (
                 Weight::Text,
                 format!(
-                    "Set one of {} and start tine again, or write model = \"provider/name\" into {settings_file}.",
+                    "Leave and store a key with `tine login`, or set one of {}; then start tine again. Or write model = \"provider/name\" into {settings_file}.",
                     variables.join(", ")
                 ),
             ),

@@ -40,7 +40,7 @@ fn without_a_model_one_screen_says_what_to_do_and_a_number_does_it() {
     assert_eq!(app.open_setup(offer()), [event::Effect::Look]);
     insta::assert_snapshot!(shown(&app), @r#"
     There is no model yet.
-    Set one of A_KEY, B_KEY and start tine again, or write model = "provider/name" into tine/config.toml.
+    Leave and store a key with `tine login`, or set one of A_KEY, B_KEY; then start tine again. Or write model = "provider/name" into tine/config.toml.
     Or choose now, by a number and Enter:
      1  sim/tour  (found)
     Looking for servers: Ollama at 11434 ...

@@ -398,7 +398,7 @@ fn what_can_be_chosen_is_told_as_it_is_found() {
     insta::assert_snapshot!(session.shown, @r#"
     [no agent yet · no model]
     There is no model yet.
-    Set one of A_KEY and start tine again, or write model = "provider/name" into /c.toml.
+    Leave and store a key with `tine login`, or set one of A_KEY; then start tine again. Or write model = "provider/name" into /c.toml.
     Or choose now, by a number and Enter:
      1  sim/tour  (here)
     Looking for servers: Ollama ...

@@ -55,6 +55,7 @@ const ANSWERS: &[(&[&str], &str)] = &[
         &["chat", "new", "start", "open"],
         "`tine` alone opens the terminal, `tine -c` the last conversation",
     ),
+    (&["auth"], "`tine login` stores the key of a provider, `tine logout` removes it"),
     (
         &["attach", "switch"],
         "`tine -r AGENT` opens a conversation; `tine -r` alone finds it in a list",

@@ -25,7 +25,10 @@ pub(crate) const GROUPS: &[Group] = &[
     group("Cost and cache", &["cost", "budget", "cache"]),
     group("Import and export", &["import", "export", "digest"]),
     group("Notes of a project", &["dream", "tick"]),
-    group("Set up and try", &["demo", "doctor", "completions", "man", "sim", "eval"]),
+    group(
+        "Set up and try",
+        &["login", "logout", "models", "demo", "doctor", "completions", "man", "sim", "eval"],
+    ),
 ];
 
 /// How it is used, where a prompt and a command exclude each other.

@@ -98,6 +98,9 @@ impl Command {
             | Self::Budget(_)
             | Self::Cache(_)
             | Self::Doctor(_)
+            | Self::Login(_)
+            | Self::Logout(_)
+            | Self::Models(_)
             | Self::Guard(_)
             | Self::Completions(_)
             | Self::Man => reach(false, false),

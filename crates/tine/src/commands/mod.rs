@@ -21,8 +21,10 @@ mod hide;
 mod import;
 mod kill;
 pub(crate) mod listing;
+mod login;
 mod logs;
 mod merge_back;
+mod models;
 mod permission;
 mod pick;
 mod ps;
@@ -78,6 +80,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Man => completions::man(),
         Command::Guard(command) => guard::guard(directory, &command),
         Command::Digest(args) => digest::digest(&args),
+        Command::Login(args) => login::login(args),
+        Command::Logout(args) => login::logout(&args),
         // Before any settings are read: they may be what is wrong.
         Command::Trust(args) => trust::trust(directory, args),
         other => {
@@ -124,6 +128,7 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
             Command::Eval(args) => eval::eval(surroundings, args).await,
             // Before anything is opened: it tells what cannot be.
             Command::Doctor(args) => doctor::doctor(surroundings, args).await,
+            Command::Models(args) => models::models(surroundings, args).await,
             other => {
                 let context = Context::open(surroundings).await?;
                 let reach = other.reach();
@@ -205,6 +210,12 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
             let directory = Some(context.directory.clone());
             doctor::doctor(Surroundings { directory, ..Surroundings::default() }, args).await
         }
+        Command::Models(args) => {
+            let directory = Some(context.directory.clone());
+            models::models(Surroundings { directory, ..Surroundings::default() }, args).await
+        }
+        Command::Login(args) => login::login(args),
+        Command::Logout(args) => login::logout(&args),
         Command::Trust(args) => trust::trust(Some(context.directory.clone()), args),
         Command::Sim(_)
         | Command::Demo(_)

@@ -44,7 +44,7 @@ impl SettingsHost {
     /// What can be chosen without looking anywhere: the settings' model, those of keys, the tour.
     pub(super) fn known_models(&self) -> Offer {
         let config = &self.context.config;
-        let set = config.model.clone().into_iter().chain(models_of_keys());
+        let set = config.model.clone().into_iter().chain(models_of_keys(&config.credentials));
         let mut choices: Vec<ModelChoice> = Vec::new();
         for setting in set {
             if choices.iter().all(|choice| choice.model != setting.value) {

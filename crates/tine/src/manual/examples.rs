@@ -513,3 +513,24 @@ pub(crate) const MAN: &str = "\
 Examples:
   tine man | man -l -
   tine man > ~/.local/share/man/man1/tine.1";
+
+pub(crate) const LOGIN: &str = "\
+The key is typed without being shown, or piped. It is stored in credentials.json beside the database, which only you can read, and no \
+agent's command. A key in the environment comes before it.
+
+Examples:
+  tine login                     where each key is from
+  tine login anthropic
+  tine login openai --helper 'pass show openai'
+  pass show gemini | tine login gemini";
+
+pub(crate) const LOGOUT: &str = "\
+Examples:
+  tine logout anthropic";
+
+pub(crate) const MODELS: &str = "\
+Prices and cache rules are those that ship with tine, or your own models.toml. Servers on this machine are asked for their models.
+
+Examples:
+  tine models
+  tine models --all --json | jq '.models[] | select(.price.input < 1) | .model'";

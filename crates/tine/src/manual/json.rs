@@ -160,6 +160,10 @@ pub(super) const JSON: Section = Section {
             r#"{"agent","name","requests":[{"number","started_at","model","verdict","usage","cost_usd","expected","exact","read","missed","missed_usd","difference","why","total","places":[{"kind","items","bytes","tokens","state","mark","hash"}],"vendor":{"answer","reason","missed_tokens"}|null,"first_event_ms"}]}"#,
         ),
         (
+            "tine models",
+            r#"{"date","models":[{"model","default","available","price":{"input","read","write_short","write_long","output"} in USD per million tokens|null,"context_tokens","cache_short_seconds","cache_long_seconds","source"}]}; available says where the key is from or where it is served, and is null where nothing can be asked"#,
+        ),
+        (
             "tine doctor",
             r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}],"verdict"}"#,
         ),

@@ -209,6 +209,11 @@ pub(super) const FILES: Section = Section {
             "the project's settings, in the working directory or the nearest above it; see TRUST",
         ),
         ("$XDG_DATA_HOME/tine/tine.db", "all agents (~/.local/share)"),
+        (
+            "$XDG_DATA_HOME/tine/credentials.json",
+            "keys that `tine login` has stored, or commands that print them; readable by you alone",
+        ),
+        ("$XDG_DATA_HOME/tine/history.jsonl", "what you have sent in the terminal, without keys"),
         ("$XDG_DATA_HOME/tine/trust", "records of what you trust, and copies of it; see TRUST"),
         ("$XDG_DATA_HOME/tine/run", "locks of running processes"),
         (

@@ -38,21 +38,21 @@ fn run_at(home: &Home, url: &str, model: &str) -> String {
 #[test]
 fn without_a_key_or_a_model() {
     let home = Home::new();
-    check!(home.shown(&home.ran(&["run", "hello"])), @r"
+    check!(home.shown(&home.ran(&["run", "hello"])), @"
     code: 42
     --- stdout
     --- stderr
     error: no model is configured and no API key is set
-    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: store a key with `tine login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY; --model provider/name names a model
     hint: `tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio
     hint: `--model sim/echo` and `tine demo` need no key
     ");
-    check!(home.shown(&home.ran(&["run", "hello", "--model", "anthropic/x"])), @r"
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "anthropic/x"])), @"
     code: 42
     --- stdout
     --- stderr
     error: no API key: ANTHROPIC_API_KEY is not set
-    hint: set ANTHROPIC_API_KEY, or try `--model sim/echo`, which needs no key
+    hint: store the key with `tine login`, or set ANTHROPIC_API_KEY; `--model sim/echo` needs none
     ");
     check!(home.shown(&home.ran(&["run", "hello", "--model", "openai-compat/x"])), @r"
     code: 42

@@ -44,6 +44,7 @@ mod healing;
 mod import_export;
 mod import_tools;
 mod leftovers;
+mod login;
 mod merge_back;
 mod pages;
 mod paperwork;

@@ -183,7 +183,7 @@ fn what_cannot_be_done_is_said_and_leaves_no_agent() {
     --- stdout
     --- stderr
     error: no model is configured and no API key is set
-    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: store a key with `tine login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY; --model provider/name names a model
     hint: `tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio
     hint: `--model sim/echo` and `tine demo` need no key
     ");
@@ -192,7 +192,7 @@ fn what_cannot_be_done_is_said_and_leaves_no_agent() {
     --- stdout
     --- stderr
     error: no API key: ANTHROPIC_API_KEY is not set
-    hint: set ANTHROPIC_API_KEY, or try `--model sim/echo`, which needs no key
+    hint: store the key with `tine login`, or set ANTHROPIC_API_KEY; `--model sim/echo` needs none
     ");
     check!(shown(&["run", "--model", "sim/none", "hello"]), @"
     code: 42

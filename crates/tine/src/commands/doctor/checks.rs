@@ -322,8 +322,12 @@ fn key(config: &Config, provider: Provider) -> Option<Check> {
     };
     let token_variable = endpoint.token_variable.filter(|name| set(name));
     let key_variable = token_variable.unwrap_or(key_variable);
-    let state = if set(key_variable) { "is set" } else { "is not set" };
-    Some(Check::ok(name, format!("{key_variable} {state}; {address}")))
+    let key = match (set(key_variable), config.credentials.of(provider)) {
+        (true, _) => format!("{key_variable} is set"),
+        (false, Some(stored)) => format!("its key is {}", stored.origin()),
+        (false, None) => format!("{key_variable} is not set"),
+    };
+    Some(Check::ok(name, format!("{key}; {address}")))
 }
 
 fn model(config: &Config) -> Check {
@@ -355,7 +359,8 @@ fn missing_key(config: &Config, model: &ModelRef) -> Option<String> {
     let is_elsewhere = table.is_some_and(|table| table.base_url.is_some())
         || variable(endpoint.base_url_variable).is_some();
     let names = [named, Some(endpoint.key_variable), endpoint.token_variable];
-    let is_set = names.into_iter().flatten().any(|name| variable(name).is_some());
+    let is_set = names.into_iter().flatten().any(|name| variable(name).is_some())
+        || config.credentials.of(model.provider).is_some();
     let is_needed = endpoint.key_required && !is_elsewhere;
     (is_needed && !is_set).then(|| named.unwrap_or(endpoint.key_variable).to_owned())
 }
