@@ -205,18 +205,19 @@ pub fn call_line(call: &ToolCall, directory: &Path) -> (String, String) {
     }
 }
 
+/// The lines of a result that say something, and how its command ended where the last line tells that.
+pub(crate) fn said_lines(text: &str) -> (Vec<&str>, Option<&str>) {
+    let is_said = |line: &&str| !line.trim().is_empty() && !is_note_of_neighbours(line);
+    let mut lines: Vec<&str> = text.lines().filter(is_said).collect();
+    // A command's last line says how it ended, in brackets.
+    let ending = lines.pop_if(|last| last.starts_with("[exit code"));
+    (lines, ending.map(|ending| ending.trim_matches(['[', ']'])))
+}
+
 /// A result in a line: itself when it has one, else how much there is.
 pub fn summary(answer: &ToolAnswer) -> String {
-    let is_said = |line: &&str| !line.trim().is_empty() && !is_note_of_neighbours(line);
-    let lines: Vec<&str> = answer.text.lines().filter(is_said).collect();
-    // A command's last line says how it ended, in brackets.
-    let (lines, ending) = match lines.split_last() {
-        Some((last, rest)) if last.starts_with("[exit code") => {
-            (rest, Some(last.trim_matches(['[', ']'])))
-        }
-        _ => (lines.as_slice(), None),
-    };
-    match (lines, ending) {
+    let (lines, ending) = said_lines(&answer.text);
+    match (lines.as_slice(), ending) {
         ([], Some(ending)) if answer.is_error => ending.to_owned(),
         ([], _) => "no output".to_owned(),
         ([first, ..], Some(ending)) if answer.is_error => format!("{ending}: {}", one_line(first)),

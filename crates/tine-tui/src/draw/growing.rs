@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use ratatui::text::Line;
 
+use super::piece::Fold;
 use super::{markdown, piece};
 use crate::app::Body;
 
@@ -59,7 +60,8 @@ impl Growing<'_> {
     ) -> Rc<Vec<Line<'static>>> {
         match self {
             Self::Said(text) => {
-                Rc::new(piece::lines(&Body::User((*text).to_owned()), width, false))
+                let fold = Fold::Folded { key: None };
+                Rc::new(piece::lines(&Body::User((*text).to_owned()), width, fold))
             }
             Self::Queued(text) => Rc::new(piece::queued(text, width)),
             Self::Thinking(_, text) if !is_open => {

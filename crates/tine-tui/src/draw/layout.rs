@@ -9,7 +9,7 @@ use tine_model::AgentId;
 
 use super::growing::{Growing, Grown, Which};
 use super::page::LaidPage;
-use super::piece;
+use super::piece::{self, Fold};
 use super::uneven::Uneven;
 use crate::app::{Body, Live, Room, Scroll};
 
@@ -24,6 +24,8 @@ pub(crate) struct Kept {
     grown: HashMap<Which, Grown>,
     /// The page over the conversation.
     pub(super) page: LaidPage,
+    /// The key that opens what is folded, where there is one.
+    pub(super) open_key: Option<String>,
     /// Clusters whose width terminals disagree about.
     pub(super) uneven: Uneven,
 }
@@ -73,7 +75,11 @@ impl List<'_> {
         if let Some(laid) = self.kept.lines.get(&index).filter(|laid| laid.state == state) {
             return Rc::clone(&laid.lines);
         }
-        let lines = Rc::new(piece::lines(&piece.body, width, is_open));
+        let fold = match is_open {
+            true => Fold::Open,
+            false => Fold::Folded { key: self.kept.open_key.as_deref() },
+        };
+        let lines = Rc::new(piece::lines(&piece.body, width, fold));
         self.kept.lines.insert(index, Laid { state, lines: Rc::clone(&lines) });
         lines
     }

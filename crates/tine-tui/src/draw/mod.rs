@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod escape_screens;
+mod folded;
 mod growing;
 mod help;
 mod highlight;
@@ -36,6 +37,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 pub(crate) use layout::Kept;
 use layout::View;
+use piece::Fold;
 
 use crate::app::{Action, App, Overlay, ROWS_MAX, Seen};
 
@@ -136,6 +138,7 @@ fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
     };
     let size = (usize::from(area.width.saturating_sub(MARGIN)).max(1), usize::from(area.height));
     let live = layout::live_pieces(room, app.lives.get(&room.record.id));
+    kept.open_key = app.keys.hint(Action::Open);
     let view = layout::view(room, &live, size, by, kept);
     // While the person points, the margin is on the left and holds the sign.
     let text = match room.pointed {
@@ -186,7 +189,8 @@ fn welcome(app: &App, width: usize) -> Vec<Line<'static>> {
         ]);
     }
     for (tone, text) in &app.lobby_words {
-        lines.extend(piece::lines(&crate::app::Body::Aside(*tone, text.clone()), width, false));
+        let body = crate::app::Body::Aside(*tone, text.clone());
+        lines.extend(piece::lines(&body, width, Fold::Folded { key: None }));
     }
     lines
 }

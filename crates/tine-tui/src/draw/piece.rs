@@ -9,16 +9,26 @@ use super::highlight::Scanner;
 use super::languages::named;
 use super::result::{self, OPEN_LINES_MAX, plain};
 use super::wrap::{broken, broken_runs, wrapped};
-use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, markdown};
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, folded, markdown};
 use crate::app::{Body, CallPiece, OWN_COMMAND, Tone};
 use crate::figures::plural;
-use crate::words::{cut, first_line, harmless, one_line, summary};
+use crate::words::{cut, first_line, harmless, one_line};
 
 /// Lines that a command of the person's own shows by itself.
 const OWN_LINES_MAX: usize = 10;
 
-/// The lines of a piece, with a blank one before those that begin something. `open` shows calls and reasoning whole.
-pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>> {
+/// How much of calls and reasoning is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fold<'k> {
+    /// All of it.
+    Open,
+    /// The beginning. The key opens it, where there is one.
+    Folded { key: Option<&'k str> },
+}
+
+/// The lines of a piece, with a blank one before those that begin something.
+pub(super) fn lines(body: &Body, width: usize, fold: Fold<'_>) -> Vec<Line<'static>> {
+    let open = fold == Fold::Open;
     let mut lines = Vec::new();
     match body {
         Body::User(text) => {
@@ -34,7 +44,7 @@ pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>>
             lines.extend(markdown::lines(text, width));
         }
         Body::Thinking(text) => thinking(text, width, open, &mut lines),
-        Body::Call(call) => called(call, width, open, &mut lines),
+        Body::Call(call) => called(call, width, fold, &mut lines),
         Body::Event(text) => {
             let before = [Span::styled("  ", DIM)];
             lines.extend(wrapped(&[(one_line(text), DIM)], width, &before, &before));
@@ -89,7 +99,7 @@ pub(super) fn more_thinking(text: &str, width: usize, lines: &mut Vec<Line<'stat
     }
 }
 
-fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'static>>) {
+fn called(call: &CallPiece, width: usize, fold: Fold<'_>, lines: &mut Vec<Line<'static>>) {
     let sign = match &call.answer {
         None => Span::styled("○ ", YELLOW),
         Some(answer) if answer.is_error => Span::styled("● ", RED),
@@ -102,29 +112,21 @@ fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'stat
         Span::styled(call.tool.clone(), BOLD),
         Span::raw(format!(" {}", cut(&one_line(&call.line), room))),
     ]));
-    if open {
+    if fold == Fold::Open {
         arguments(call, width, lines);
     }
     let Some(answer) = &call.answer else { return };
     let style = if answer.is_error { RED } else { DIM };
     let text = harmless(&answer.text);
-    if !open && call.tool == OWN_COMMAND && own_output(&text, style, width, lines) {
-        return;
-    }
-    if !open {
-        let changes = result::counted(&text).filter(|_| !answer.is_error);
-        let line = changes.unwrap_or_else(|| {
-            summary(&ToolAnswer { is_error: answer.is_error, ..ToolAnswer::ok(text) })
-        });
-        lines.push(Line::from(Span::styled(
-            format!("  ⎿ {}", cut(&line, width.saturating_sub(4))),
-            style,
-        )));
-        return;
-    }
-    match answer.is_error {
-        true => plain(&text, style, width, lines),
-        false => result::lines(call, &text, width, lines),
+    match fold {
+        Fold::Folded { .. }
+            if call.tool == OWN_COMMAND && own_output(&text, style, width, lines) => {}
+        Fold::Folded { key } => {
+            let answer = ToolAnswer { is_error: answer.is_error, ..ToolAnswer::ok(text) };
+            folded::lines(&call.tool, &answer, (width, key), lines);
+        }
+        Fold::Open if answer.is_error => plain(&text, style, width, lines),
+        Fold::Open => result::lines(call, &text, width, lines),
     }
 }
 
@@ -190,7 +192,8 @@ mod tests {
     use crate::app::AnswerText;
 
     fn shown(body: &Body, open: bool) -> String {
-        let lines: Vec<String> = lines(body, 40, open)
+        let fold = if open { Fold::Open } else { Fold::Folded { key: Some("Ctrl+O") } };
+        let lines: Vec<String> = lines(body, 40, fold)
             .iter()
             .map(|line| line.to_string().trim_end().to_owned())
             .collect();
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_two_lines_that_open_to_all_of_it() {
+    fn a_call_shows_its_first_lines_and_opens_to_all_of_it() {
         let command = call("Bash", r#"{"command":"ls\ncat a"}"#, "a\nb\n[exit code 0]\n", false);
         let edit = call(
             "FileEdit",
@@ -220,7 +223,8 @@ mod tests {
         let all: Vec<String> = all.map(|(body, open)| shown(body, open)).to_vec();
         insta::assert_snapshot!(all.join("\n"), @"
         ● Bash in a line
-          ⎿ 2 lines
+          ⎿ a
+            b
 
         ● Bash in a line
             ls

@@ -128,12 +128,11 @@ fn a_conversation_on_a_large_screen() {
     streaming(&mut app);
     asked(&mut app);
     insta::assert_snapshot!(screen(&mut app, LARGE), @"
-    ▌ What is slow in `src`, and why is it?
-
     ∴ I should look first. (+1 line)
 
     ● Grep read in .
-      ⎿ 2 lines
+      ⎿ src/main.rs
+        src/parse.rs
 
     ● Bash make
       ⎿ exit code 2: make: *** no targets
@@ -191,7 +190,8 @@ fn a_reply_with_code_and_a_table_on_a_small_screen() {
     ∴ I should look first. (+1 line)
 
     ● Grep read in .
-      ⎿ 2 lines
+      ⎿ src/main.rs
+        src/parse.rs
 
     ● Bash make
       ⎿ exit code 2: make: *** no targets
@@ -205,7 +205,6 @@ fn a_reply_with_code_and_a_table_on_a_small_screen() {
 
     file      lines
     ────────  ─────
-    main.rs   1,204
     ── 01010101 · 1 fork · scrolled back (Ctrl+End) ────────────────────────────────
     ❯
     sim/echo · default (Shift+Tab)
@@ -257,11 +256,11 @@ fn what_is_pointed_at_comes_into_view_and_keeps_its_place() {
     ┃ ∴ I should look first. (+1 line)
 
       ● Grep read in .
-        ⎿ 2 lines
+        ⎿ src/main.rs
+          src/parse.rs
 
       ● Bash make
         ⎿ exit code 2: make: *** no targets
-
     ── 01010101 · 1 fork · scrolled back… ──
     ❯
     ↑↓ move · f fork from here · r rewind t…
@@ -596,7 +595,8 @@ fn workers_and_a_budget_on_a_large_screen() {
     ∴ I should look first. (+1 line)
 
     ● Grep read in .
-      ⎿ 2 lines
+      ⎿ src/main.rs
+        src/parse.rs
 
     ● Bash make
       ⎿ exit code 2: make: *** no targets
@@ -621,7 +621,6 @@ fn workers_and_a_budget_on_a_large_screen() {
 
     ● FileEdit src/main.rs
       ⎿ +1 -1
-
 
 
 
