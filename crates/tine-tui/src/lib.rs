@@ -22,7 +22,7 @@ pub mod question;
 pub mod words;
 
 pub use app::{KeyError, Keys};
-pub use drive::{Start, run, run_plain};
+pub use drive::{Notify, Start, run, run_plain};
 pub use host::{
     CommandWords, HistoryEntry, Host, ModelChoice, Offer, Seams, Told, WorkerSeams, Written,
 };

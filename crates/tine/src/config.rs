@@ -2,6 +2,7 @@
 //! remembers where it came from. A project's file counts once a person has trusted it, and within the user's limits.
 
 mod project;
+mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::credentials::Credentials;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::trust::{Project, SETTINGS_FILE, TrustGate, TrustState, Withheld};
+pub(crate) use terminal::TerminalTable;
 
 /// One configuration file. Every key is optional.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -47,6 +49,8 @@ pub(crate) struct File {
     away: Option<AwayTable>,
     #[serde(default)]
     keys: BTreeMap<String, OneOrMany>,
+    #[serde(default)]
+    terminal: TerminalTable,
     trust: Option<TrustTable>,
 }
 
@@ -378,6 +382,7 @@ pub(crate) struct Config {
     pub(crate) away: AwayTable,
     /// What keys do in the terminal.
     pub(crate) keys: BTreeMap<String, Vec<String>>,
+    pub(crate) terminal: TerminalTable,
     /// Of all files; the lowest caps count, so that a project's can only narrow.
     pub(crate) budget: Vec<Setting<BudgetTable>>,
     /// The files that were read, in order.
@@ -538,6 +543,7 @@ impl Config {
             self.dream = dream;
         }
         self.keys.extend(file.keys.into_iter().map(|(name, keys)| (name, keys.into())));
+        self.terminal = std::mem::take(&mut self.terminal).under(file.terminal);
         self.budget.extend(file.budget.map(|value| Setting { value, origin }));
         self.providers_allowed.extend(file.trust.unwrap_or_default().providers);
         self.files.push(path.to_owned());
@@ -634,6 +640,7 @@ mod tests {
             "[permissions]\ndeadline = \"1s\"",
             "[permissions]\nwait = true",
             "[keys]\ntree = \"f3\"",
+            "[terminal]\nmouse = true",
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",
             "[cache]\nconfirm_above = 1000.0",

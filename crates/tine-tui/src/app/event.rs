@@ -29,6 +29,8 @@ pub(crate) enum Event {
     FirstWords(String),
     /// A command did nothing: what was typed comes back into the line of this agent, if nothing else stands there.
     GivenBack(Option<AgentId>, String),
+    /// The terminal came to the front, or something else did.
+    Focus(bool),
     /// The terminal has another size.
     Resize,
     /// Time went on.
@@ -177,6 +179,8 @@ pub(crate) enum Effect {
     ForkEmpty(AgentId),
     /// Put a text on the clipboard of the person's terminal.
     Copy(String),
+    /// Call the person, who does not look at the terminal; why, on one line.
+    Call(String),
     /// Take the mouse, or give it back to the terminal.
     Mouse(bool),
     /// Leave.

@@ -118,7 +118,7 @@ pub(crate) const KEYS: &[Binding] = &[
     key(
         (KeyCode::F(2), NONE),
         Action::Mouse,
-        "give the mouse to the terminal, to select text; take it back",
+        "take the mouse, so that the wheel scrolls; give it back, to select text",
     ),
     key((KeyCode::Char('d'), CONTROL), Action::Quit, "leave, on an empty line"),
     key((KeyCode::Char('t'), CONTROL), Action::Tree, "the tree of all agents"),

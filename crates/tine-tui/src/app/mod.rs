@@ -5,6 +5,7 @@
 
 mod agents;
 mod answers;
+mod attention;
 mod command;
 mod commands;
 mod complete;
@@ -81,6 +82,7 @@ pub(crate) use tree::{Asks, Tree};
 pub(crate) use tree_keys::TREE_KEYS;
 
 use agents::Agents;
+use attention::Attention;
 use complete::Offers;
 use deaths::Bequest;
 use edit::Killed;
@@ -163,8 +165,10 @@ pub(crate) struct App {
     pub(crate) move_lines: i32,
     /// Which piece each line of the conversation on the screen is of; said by whoever draws it.
     pub(crate) seen: Seen,
-    /// Whether the terminal has the mouse, and not the screen.
-    pub(crate) mouse_is_away: bool,
+    /// True while the screen has the mouse, and not the terminal, which selects text with it.
+    pub(crate) has_mouse: bool,
+    /// What is known of the person's attention.
+    attention: Attention,
     /// What else is known of them.
     pub(crate) facts: Facts,
     /// The tree that a page lies over, and that is seen again once it is closed.
@@ -326,7 +330,12 @@ impl App {
                 Vec::new()
             }
             Event::Asked(request) => {
+                let call = self.call_to_question(&request);
                 self.asked(*request);
+                call.into_iter().collect()
+            }
+            Event::Focus(is_focused) => {
+                self.focus_changed(is_focused);
                 Vec::new()
             }
             Event::Settled(id, how) => {
@@ -463,9 +472,10 @@ impl App {
         }
         match happening {
             Happening::Ended => {
+                let mut effects: Vec<Effect> = self.call_to_end(agent).into_iter().collect();
                 self.lives.remove(&agent);
                 self.ended.insert(agent);
-                let mut effects = self.refresh(agent);
+                effects.extend(self.refresh(agent));
                 effects.push(Effect::Price(agent));
                 // What a worker costs, its tree costs.
                 let focus = self.focus.filter(|focus| *focus != agent);

@@ -103,15 +103,15 @@ impl App {
         }
     }
 
-    /// The terminal gets the mouse, or the screen takes it back.
+    /// The screen takes the mouse, or the terminal gets it back.
     pub(super) fn hand_over_mouse(&mut self) -> Vec<Effect> {
-        self.mouse_is_away = !self.mouse_is_away;
+        self.has_mouse = !self.has_mouse;
         let key = self.keys.hint(Action::Mouse).unwrap_or_default();
-        self.tell(match self.mouse_is_away {
-            true => format!("the mouse selects text now; {key} takes it back"),
-            false => "the mouse scrolls and opens again".to_owned(),
+        self.tell(match self.has_mouse {
+            true => format!("the mouse scrolls and opens now; {key} lets it select text again"),
+            false => "the mouse selects text again".to_owned(),
         });
-        vec![Effect::Mouse(!self.mouse_is_away)]
+        vec![Effect::Mouse(self.has_mouse)]
     }
 
     /// What a fork that the person goes to begins with: words to be edited, and where it parts if not where it was asked to.

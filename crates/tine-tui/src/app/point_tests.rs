@@ -177,11 +177,12 @@ fn what_is_copied_is_the_text_itself() {
 }
 
 #[test]
-fn the_terminal_gets_the_mouse_and_gives_it_back() {
+fn the_screen_takes_the_mouse_and_gives_it_back() {
     let mut app = pointing();
-    assert_eq!(key(&mut app, KeyCode::F(2)), [Effect::Mouse(false)]);
-    insta::assert_snapshot!(said(&app).join("\n"), @"the mouse selects text now; F2 takes it back");
     assert_eq!(key(&mut app, KeyCode::F(2)), [Effect::Mouse(true)]);
+    insta::assert_snapshot!(said(&app).join("\n"), @"the mouse scrolls and opens now; F2 lets it select text again");
+    assert_eq!(key(&mut app, KeyCode::F(2)), [Effect::Mouse(false)]);
+    insta::assert_snapshot!(said(&app).join("\n"), @"the mouse selects text again");
 }
 
 #[test]

@@ -197,6 +197,7 @@ impl Hands {
             | Effect::Suspend
             | Effect::Copy(_)
             | Effect::Mouse(_)
+            | Effect::Call(_)
             | Effect::Quit => {}
         }
     }

@@ -1,5 +1,6 @@
 //! Owns the terminal: events in, frames out, effects to the hands.
 
+mod attention;
 mod begin;
 mod errands;
 mod feed;
@@ -27,6 +28,7 @@ use crate::app::{App, Effect, Event, History, Keys, Tone};
 use crate::draw::{Kept, draw};
 use crate::host::Host;
 use crate::look::Look;
+pub use attention::Notify;
 use hands::Hands;
 pub(crate) use inbox::Inbox;
 pub use lines::run_plain;
@@ -52,6 +54,10 @@ pub struct Start {
     pub look: Look,
     /// What keys mean.
     pub keys: Keys,
+    /// True where the screen has the mouse from the start.
+    pub mouse: bool,
+    /// The way in which the person is called.
+    pub notify: Notify,
     /// Lines that the person reads first.
     pub notes: Vec<String>,
     /// Words that the person has said already.
@@ -73,10 +79,13 @@ enum Woken {
 pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
     let mut session = Session::new(host, start.model.clone(), start.look)?;
     session.app.keys = start.keys.clone();
+    session.app.has_mouse = start.mouse;
     let history = session.host.history().await;
     session.app.history = History::of(session.app.directory.clone(), history);
+    let notify = start.notify;
     session.begin(start).await;
-    let mut screen = Screen::take()?;
+    let mut screen = Screen::take(session.app.has_mouse)?;
+    screen.notify = notify;
     let result = session.talk(&mut screen).await;
     drop(screen);
     session.hands.leave().await;
@@ -152,13 +161,12 @@ impl Session {
                         draw(&mut self.app, &mut self.kept, frame);
                         self.look.apply(frame.buffer_mut());
                     })?;
+                    screen.set_title(self.look.text(self.app.title()))?;
                     (is_due, next_frame) = (false, Instant::now() + FRAME);
                     continue;
                 }
                 Woken::Input(None) | Woken::Ended => return Ok(()),
-                Woken::Input(Some(input)) => {
-                    event_of(input?).map(|event| self.app.update(event)).unwrap_or_default()
-                }
+                Woken::Input(Some(input)) => self.app.update(event_of(input?)),
                 Woken::Inbox => self.drain(),
                 Woken::Tick => {
                     // What it finds comes as events. Time alone makes no frame where nothing shows it.
@@ -176,6 +184,7 @@ impl Session {
                     Effect::Redraw => screen.clear()?,
                     Effect::Suspend => screen.suspend()?,
                     Effect::Copy(text) => screen.copy(&text)?,
+                    Effect::Call(why) => screen.call(&self.look.text(why))?,
                     Effect::Mouse(takes) => screen.take_mouse(takes)?,
                     Effect::Edit(text) => {
                         // The editor has the terminal's keys meanwhile.
@@ -226,12 +235,13 @@ impl Session {
     }
 }
 
-fn event_of(input: Input) -> Option<Event> {
+fn event_of(input: Input) -> Event {
     match input {
-        Input::Key(key) => Some(Event::Key(key)),
-        Input::Mouse(mouse) => Some(Event::Mouse(mouse)),
-        Input::Paste(text) => Some(Event::Paste(text)),
-        Input::Resize(..) => Some(Event::Resize),
-        Input::FocusGained | Input::FocusLost => None,
+        Input::Key(key) => Event::Key(key),
+        Input::Mouse(mouse) => Event::Mouse(mouse),
+        Input::Paste(text) => Event::Paste(text),
+        Input::Resize(..) => Event::Resize,
+        Input::FocusGained => Event::Focus(true),
+        Input::FocusLost => Event::Focus(false),
     }
 }

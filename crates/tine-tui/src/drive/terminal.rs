@@ -7,8 +7,10 @@ use std::thread;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+    EnableFocusChange, EnableMouseCapture,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -18,20 +20,26 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
 
+use super::attention::{Notify, RESTORE_TITLE, SAVE_TITLE, title};
+
 /// Whether the terminal is ours at this moment.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal, ours until this is dropped.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
-    /// Whether the terminal keeps the mouse.
-    is_without_mouse: bool,
+    /// True while the screen has the mouse.
+    has_mouse: bool,
+    /// The way in which the person is called.
+    pub(super) notify: Notify,
+    /// The title that the terminal was given.
+    title: String,
 }
 
 impl Screen {
     /// Takes the terminal, for this thread. A panic here gives it back before it says why; of one elsewhere the screen goes on,
-    /// and what it would have said across it is kept for [`last_panic`].
-    pub(super) fn take() -> io::Result<Self> {
+    /// and what it would have said across it is kept for [`last_panic`]. The mouse is taken, too, where `has_mouse` says so.
+    pub(super) fn take(has_mouse: bool) -> io::Result<Self> {
         let usual = std::panic::take_hook();
         let draws = thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
@@ -42,9 +50,9 @@ impl Screen {
                 *panicked() = Some(panic.to_string());
             }
         }));
-        enter()?;
+        enter(has_mouse)?;
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
-        Ok(Self { terminal, is_without_mouse: false })
+        Ok(Self { terminal, has_mouse, notify: Notify::default(), title: String::new() })
     }
 
     /// Draws a frame: only what changed is sent, and a terminal that knows synchronized output shows it all at once.
@@ -69,9 +77,23 @@ impl Screen {
         execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
     }
 
+    /// Calls the person. The text says why, and must hold no control character.
+    pub(super) fn call(&mut self, why: &str) -> io::Result<()> {
+        execute!(stdout(), Print(self.notify.sequence(why)))
+    }
+
+    /// Gives the terminal a title, which must hold no control character. The one that it had comes back with the shell.
+    pub(super) fn set_title(&mut self, text: String) -> io::Result<()> {
+        if self.title == text {
+            return Ok(());
+        }
+        self.title = text;
+        execute!(stdout(), Print(title(&self.title)))
+    }
+
     /// Takes the mouse, or leaves it to the terminal, which selects text with it.
     pub(super) fn take_mouse(&mut self, takes: bool) -> io::Result<()> {
-        self.is_without_mouse = !takes;
+        self.has_mouse = takes;
         match takes {
             true => execute!(stdout(), EnableMouseCapture),
             false => execute!(stdout(), DisableMouseCapture),
@@ -86,10 +108,8 @@ impl Screen {
 
     /// Takes it again.
     pub(super) fn take_back(&mut self) -> io::Result<()> {
-        enter()?;
-        if self.is_without_mouse {
-            execute!(stdout(), DisableMouseCapture)?;
-        }
+        enter(self.has_mouse)?;
+        self.title.clear();
         self.clear()
     }
 
@@ -118,10 +138,20 @@ fn panicked() -> MutexGuard<'static, Option<String>> {
     PANICKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn enter() -> io::Result<()> {
+fn enter(has_mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste, EnableMouseCapture)
+    execute!(
+        stdout(),
+        Print(SAVE_TITLE),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        EnableFocusChange
+    )?;
+    if has_mouse {
+        execute!(stdout(), EnableMouseCapture)?;
+    }
+    Ok(())
 }
 
 /// Once, however often it is asked for.
@@ -134,8 +164,10 @@ fn give_back() {
             stdout(),
             EndSynchronizedUpdate,
             DisableMouseCapture,
+            DisableFocusChange,
             DisableBracketedPaste,
             LeaveAlternateScreen,
+            Print(RESTORE_TITLE),
             crossterm::cursor::Show
         );
     }
@@ -180,7 +212,7 @@ mod tests {
     }
 
     fn panic_in_a_terminal(who: &str) {
-        let mut screen = Screen::take().unwrap();
+        let mut screen = Screen::take(false).unwrap();
         if who == "here" {
             panic!("boom");
         }

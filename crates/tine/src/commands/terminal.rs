@@ -67,6 +67,8 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     };
     let picks = args.resume == Some(None);
     let keys = keys(&context.config)?;
+    let notify = context.config.notify()?;
+    let mouse = context.config.terminal.mouse.unwrap_or(false);
     let mut notes = context.untrusted();
     let TalkArgs { permission_mode, confine, prompt, model, .. } = args;
     let limits = LimitArgs { permission_mode, confine, ..LimitArgs::default() };
@@ -90,7 +92,7 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     let prompt = prompt.into_iter().next();
     let runtime = Arc::clone(&host.context.runtime);
     let look = Look::of_variables(&variable);
-    let start = Start { agent, picks, model, look, keys, notes, prompt };
+    let start = Start { agent, picks, model, look, keys, mouse, notify, notes, prompt };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
         true => tine_tui::run_plain(Arc::new(host), start).await,
         false => {

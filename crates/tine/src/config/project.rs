@@ -139,6 +139,8 @@ pub(super) fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         "dream"
     } else if !file.keys.is_empty() {
         "keys"
+    } else if file.terminal != Default::default() {
+        "terminal"
     } else if file.trust.is_some() {
         "trust"
     } else if let Some(key) = worker_key(&file.fork, &file.workers) {

@@ -100,6 +100,14 @@ pub(super) const SETTINGS: Section = Section {
             "what keys do in the terminal: one key or a list, such as tree = [\"ctrl+t\", \"f3\"]; [] takes the key away. /help lists what keys do, and a wrong name is answered with all names; for the user's file only",
         ),
         (
+            "terminal.mouse",
+            "the terminal's screen has the mouse from the start: the wheel scrolls and a click opens (false). Without it the mouse selects text; F2 changes it; for the user's file only",
+        ),
+        (
+            "terminal.notify",
+            "how tine calls you while its terminal is not in front, for a question or at the end of a turn of more than 10 s: bell, osc9 (a notification, of terminals that know OSC 9) or off (bell); for the user's file only",
+        ),
+        (
             "away.enabled, away.after",
             "whether you are told before your first prompt what happened meanwhile (true), and after how long, from 0s to 30d (4h); for the user's file only",
         ),
