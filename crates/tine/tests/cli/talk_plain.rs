@@ -114,10 +114,10 @@ fn a_model_that_cannot_be_reached_leads_to_those_that_can() {
     [no agent yet · anthropic/x]
     Say what is to be done; /help lists all commands.
     error: no API key: ANTHROPIC_API_KEY is not set
-    hint: set ANTHROPIC_API_KEY, or try `--model sim/echo`, which needs no key
+    hint: store the key with `tine login`, or set ANTHROPIC_API_KEY; `--model sim/echo` needs none
     hint: /model lists the models that can be used now
     error: no API key: ANTHROPIC_API_KEY is not set
-    hint: set ANTHROPIC_API_KEY, or try `--model sim/echo`, which needs no key
+    hint: store the key with `tine login`, or set ANTHROPIC_API_KEY; `--model sim/echo` needs none
     Models for new agents
      1  anthropic/x  ([HOME]/config.toml)
      2  sim/tour  (a tour with the simulator: no model, no key, no network)
@@ -168,9 +168,9 @@ fn without_a_model_the_first_screen_says_what_to_do_and_the_tour_begins_at_once(
     tine: a fork() for agents
 
     There is no model yet.
-    Set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY,
-    MINIMAX_API_KEY and start tine again, or write model = "provider/name" into
-    [HOME]/config.toml.
+    Leave and store a key with `tine login`, or set one of ANTHROPIC_API_KEY,
+    OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, MINIMAX_API_KEY; then start
+    tine again. Or write model = "provider/name" into [HOME]/config.toml.
     Or choose now, by a number and Enter:
 
        1  sim/tour  (a tour with the simulator: no model, no key, no network)
