@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use tine_guard::PermissionMode;
 use tine_model::{
     AgentRecord, AgentState, Block, Entry, EntryBody, EntryId, ForkRole, Message, PermissionScope,
     RawJson, Role, Standing, TaskStatus, ToolCallId, ToolInput, Usage,
@@ -286,7 +287,7 @@ fn a_narrow_screen_still_shows_a_question_and_the_line() {
       Enter confirms · Esc answers later
     ── 01010101 · 1 fork ───────────────────
     ❯
-    sim/echo · 1 question (Ctrl+P)
+    sim/echo · 1 question (Ctrl+P) · default
     ");
 }
 
@@ -306,7 +307,7 @@ fn a_question_of_a_dead_run_is_a_number_below() {
       ⎿ +1 -1
     ── 01010101 · 1 fork ───────────────────
     ❯
-    sim/echo · 1 question (Ctrl+P)
+    sim/echo · 1 question (Ctrl+P) · default
     ");
 }
 
@@ -559,7 +560,7 @@ fn workers_and_a_budget_on_a_small_screen() {
       and 2 more (Ctrl+T)
     ── 01010101 · 5 forks ──────────────────────────────────────────────────────────
     ❯
-    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · last request 83% cached
+    sim/echo · 3 running · $0.80 left · 12.0k context · 83% cached · $1.20 · default
     ");
 }
 
@@ -638,7 +639,7 @@ fn workers_and_a_budget_on_a_large_screen() {
     ◦ 07070707: running in another process
     ── 01010101 · 5 forks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
-    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · last request 83% cached · $1.20 (tree $4.20) · the cache saved $2.00 · default (Shift+Tab)
+    sim/echo · 3 running · $0.80 left · 12.0k of 200k context · last request 83% cached · $1.20 (tree $4.20) · the cache saved $2.00 · default (Shift+Tab)
     ");
 }
 
@@ -652,4 +653,34 @@ fn no_size_of_a_screen_is_too_small() {
             screen(&mut app, size);
         }
     }
+}
+
+#[test]
+fn a_narrow_status_line_keeps_the_mode_and_the_questions() {
+    let mut app = session();
+    working(&mut app);
+    asked(&mut app);
+    let mut lines = Vec::new();
+    for mode in [PermissionMode::Default, PermissionMode::Bypass] {
+        app.mode = mode;
+        for width in [20, 40, 60, 80, 100, 120, 160] {
+            lines.push(screen(&mut app, (width, 20)).lines().last().unwrap().to_owned());
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"
+    1 question · default
+    sim/echo · 1 question (Ctrl+P) · default
+    sim/echo · 1 question (Ctrl+P) · 3 running · $1.20 · default
+    sim/echo · 1 question (Ctrl+P) · 3 running · $0.80 left · 83% cached · default
+    sim/echo · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k context · 83% cached · default
+    sim/echo · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k of 200k context · 83% cached · $1.20 · default
+    sim/echo · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k of 200k context · last request 83% cached · $1.20 (tree $4.20) · the cache saved $2.00 · default
+    bypass · 1 question
+    sim/echo · bypass · 1 question (Ctrl+P)
+    sim/echo · bypass · 1 question (Ctrl+P) · 3 running · $1.20
+    sim/echo · bypass · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k context
+    sim/echo · bypass · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k context · 83% cached
+    sim/echo · bypass (Shift+Tab) · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k context · 83% cached · $1.20
+    sim/echo · bypass (Shift+Tab) · 1 question (Ctrl+P) · 3 running · $0.80 left · 12.0k of 200k context · last request 83% cached · $1.20 · the cache saved $2.00
+    ");
 }

@@ -81,73 +81,156 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     if app.is_pointing() {
         return Line::from(Span::styled(cut(POINT_KEYS, width), CYAN));
     }
-    let mut line = Line::default();
-    // What does not fit is left out whole, the least urgent first.
-    let mut add = |text: String, style: Style| {
-        let between = if line.spans.is_empty() { "" } else { BETWEEN };
-        if line.width() + between.width() + text.width() <= width {
-            line.push_span(Span::styled(between, DIM));
-            line.push_span(Span::styled(text, style));
+    fitted(parts(app), width)
+}
+
+/// A part of the status line.
+struct Part {
+    rank: Rank,
+    text: String,
+    /// Stands for the text where that does not fit.
+    short: Option<String>,
+    style: Style,
+}
+
+/// How early a part has its place. Of equal ones the first is earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    /// What happens without a question. It always stays.
+    Mode,
+    /// That there is a question. It always stays.
+    Question,
+    /// What the next key does.
+    Key,
+    /// All else.
+    Usual,
+    /// The words that short texts leave out.
+    Words,
+}
+
+impl Rank {
+    /// All of them, the most important first.
+    const ALL: [Self; 5] = [Self::Mode, Self::Question, Self::Key, Self::Usual, Self::Words];
+
+    /// The rank of the words that the short text of a part leaves out.
+    fn of_words(self) -> Self {
+        match self {
+            // The key that leads to it.
+            Self::Question => Self::Key,
+            Self::Mode | Self::Key | Self::Usual | Self::Words => Self::Words,
         }
+    }
+}
+
+/// The parts that fit, in the order in which they are given. What does not fit is short, or left out whole, the least important first.
+fn fitted(parts: Vec<Part>, width: usize) -> Line<'static> {
+    let mut room = width + BETWEEN.width();
+    let mut shown: Vec<Option<&String>> = vec![None; parts.len()];
+    for rank in Rank::ALL {
+        for (part, shown) in parts.iter().zip(&mut shown).filter(|(part, _)| part.rank == rank) {
+            let text = part.short.as_ref().unwrap_or(&part.text);
+            if let Some(left) = room.checked_sub(text.width() + BETWEEN.width()) {
+                (room, *shown) = (left, Some(text));
+            }
+        }
+        let grow = |(part, _): &(&Part, _)| part.rank.of_words() == rank;
+        for (part, shown) in parts.iter().zip(&mut shown).filter(grow) {
+            let Some(short) = *shown else { continue };
+            if let Some(left) = (room + short.width()).checked_sub(part.text.width()) {
+                (room, *shown) = (left, Some(&part.text));
+            }
+        }
+    }
+    let mut line = Line::default();
+    for (part, text) in parts.iter().zip(shown) {
+        let Some(text) = text else { continue };
+        let between = if line.spans.is_empty() { "" } else { BETWEEN };
+        line.push_span(Span::styled(between, DIM));
+        line.push_span(Span::styled(text.clone(), part.style));
+    }
+    line
+}
+
+fn parts(app: &App) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut add = |rank, text: String, short: Option<String>, style| {
+        parts.push(Part { rank, text, short, style });
     };
     let model = app.room().map(|room| room.record.settings.model.to_string());
     let model = model.or_else(|| app.new_model.clone());
-    add(model.unwrap_or_else(|| "no model".to_owned()), CYAN);
-    let mode = app.keys.hint(Action::Mode).map(|key| format!(" ({key})")).unwrap_or_default();
-    let mode = format!("{}{mode}", mode_word(app.mode));
+    add(Rank::Usual, model.unwrap_or_else(|| "no model".to_owned()), None, CYAN);
+    let word = mode_word(app.mode).to_owned();
+    let key = app.keys.hint(Action::Mode).map(|key| format!(" ({key})")).unwrap_or_default();
+    let mode = format!("{word}{key}");
     let style = match app.mode {
         PermissionMode::Bypass => Some(RED),
         PermissionMode::AcceptEdits | PermissionMode::ReadOnly => Some(YELLOW),
         PermissionMode::Default => None,
     };
-    style.into_iter().for_each(|style| add(mode.clone(), style));
+    if let Some(style) = style {
+        add(Rank::Mode, mode.clone(), Some(word.clone()), style);
+    }
     let escape = app.escape_hint().filter(|_| is_said_here(app));
-    escape.into_iter().for_each(|hint| add(hint, CYAN));
+    escape.into_iter().for_each(|hint| add(Rank::Key, hint, None, CYAN));
     match app.question_place().1 {
         0 => {}
         count => {
             let key = app.keys.or(Action::Answer, "/answer");
-            add(format!("{} ({key})", plural(count as u64, "question")), YELLOW);
+            let questions = plural(count as u64, "question");
+            add(Rank::Question, format!("{questions} ({key})"), Some(questions), YELLOW);
         }
     }
     let running = app.at_work().count();
     if running > 0 {
-        add(format!("{running} running"), CYAN);
+        add(Rank::Usual, format!("{running} running"), None, CYAN);
     }
     let left = app.room().and_then(|room| budget_left(room.budget.as_ref()?, app.now_ms));
     let (short, left) = match left {
         Some((text, style)) if style != DIM => (Some((text, style)), None),
         left => (None, left),
     };
-    short.into_iter().for_each(|(text, style)| add(text, style));
+    short.into_iter().for_each(|(text, style)| add(Rank::Usual, text, None, style));
     if let Some((room, last)) = app.room().and_then(|room| Some((room, room.last_request?))) {
         let LastRequest { read, prompt, is_expired } = last;
-        let share = room.window.filter(|window| *window > 0).map(|window| prompt * 100 / window);
-        let share = share.filter(|share| *share > 0).map(|share| format!(" ({share}%)"));
-        let share = share.unwrap_or_default();
-        add(format!("{} context{share}", tokens(prompt)), DIM);
+        let used = format!("{} context", tokens(prompt));
+        match room.window.filter(|window| *window > 0) {
+            Some(window) => {
+                let window = tokens(window).replace(".0", "");
+                let text = format!("{} of {window} context", tokens(prompt));
+                add(Rank::Usual, text, Some(used), DIM);
+            }
+            None => add(Rank::Usual, used, None, DIM),
+        }
         if let (Some(read), true) = (read, prompt > 0) {
             let share = read.min(prompt) * 100 / prompt;
-            let why = if is_expired { ", the rest had expired" } else { "" };
-            add(format!("last request {share}% cached{why}"), DIM);
+            let text = format!("last request {share}% cached");
+            match is_expired {
+                true => {
+                    let long = format!("{text}, the rest had expired");
+                    add(Rank::Usual, long, Some(text), DIM);
+                }
+                false => add(Rank::Usual, text, Some(format!("{share}% cached")), DIM),
+            }
         }
     }
     if let Some(cost) = app.room().and_then(|room| room.cost) {
         match (cost.own, cost.tree) {
             (Some(own), Some(tree)) if tree > own => {
-                add(format!("{} (tree {})", money(own), money(tree)), DIM);
+                let text = format!("{} (tree {})", money(own), money(tree));
+                add(Rank::Usual, text, Some(money(own)), DIM);
             }
-            (Some(own), _) => add(money(own), DIM),
+            (Some(own), _) => add(Rank::Usual, money(own), None, DIM),
             (None, _) => {}
         }
         let saved = cost.saved.filter(|saved| *saved >= SAVED_MIN);
-        saved.into_iter().for_each(|saved| add(format!("the cache saved {}", money(saved)), DIM));
+        let saved = saved.map(|saved| format!("the cache saved {}", money(saved)));
+        saved.into_iter().for_each(|saved| add(Rank::Usual, saved, None, DIM));
     }
-    left.into_iter().for_each(|(text, style)| add(text, style));
+    left.into_iter().for_each(|(text, style)| add(Rank::Usual, text, None, style));
     if app.mode == PermissionMode::Default {
-        add(mode, DIM);
+        add(Rank::Mode, mode, Some(word), DIM);
     }
-    line
+    parts
 }
 
 /// Returns true if what Esc does stands nowhere else on the screen.

@@ -60,6 +60,7 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r#""reason":"[^"]*""#, r#""reason":"[WHY]""#),
         (r"\$[0-9.]+", "$$0"),
         (r"\b[0-9]+% efficient", "0% efficient"),
+        (r"\b[0-9.,]+k? of 1M context\b", "0 of 1M context"),
         (r"\b[0-9.,]+k? (read|written|uncached|output|tokens|context)\b", "0 $1"),
         (r"\b[0-9]+% cached\b", "0% cached"),
         (r"\b[0-9]+s ago\b", "0s ago"),

@@ -72,7 +72,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
-    sim/../case.toml · 0 context · last request 0% cached · $0
+    sim/../case.toml · 0 of 1M context · 0% cached · $0 · default
     ");
 
     let screen = terminal.see_at_rest("/fork \"hello\"\r", "You said: hello");
@@ -84,7 +84,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     // That the fork is done may be said at the foot for a while: it ended as this screen turned away from it.
     terminal.type_in("\u{14}");
     let screen = terminal.screen_where("the tree, with its status line", |screen| {
-        screen.contains("2 agents, 0 running") && screen.contains("· last request ")
+        screen.contains("2 agents, 0 running") && screen.contains("% cached")
     });
     shape!(home.masked(&screen), @"
     Agents  2 agents, 0 running, 0 dead · cost and cache of all requests
@@ -110,7 +110,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
 
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
-    sim/../case.toml · 0 context · last request 0% cached · $0
+    sim/../case.toml · 0 of 1M context · 0% cached · $0 · default
     ");
     terminal.see("\u{1b}[B\r", "You said: hello");
     terminal.type_in("/quit\r");
@@ -189,7 +189,7 @@ fn a_question_shows_the_whole_command_and_its_choices() {
       auto-denied in 59m
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
-    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · $0
+    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · default
     ");
     terminal.see_at_rest("\r", "It said:");
     terminal.see("/cost\r", "tine cost");
