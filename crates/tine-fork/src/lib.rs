@@ -100,6 +100,7 @@ mod handle;
 pub mod host;
 mod inner;
 mod journal;
+mod live_output;
 pub mod merge_note;
 pub mod message;
 pub mod neighbour;

@@ -100,6 +100,13 @@ pub enum RunEvent<'a> {
         /// The call.
         call: &'a ToolCall,
     },
+    /// A tool call does its work. Told when that begins, and then now and then while it prints; not of calls that a call makes.
+    ToolProgress {
+        /// Which call.
+        id: &'a tine_model::ToolCallId,
+        /// The last lines that it has printed, as they are: with control characters, and with secrets.
+        tail: &'a str,
+    },
     /// A tool call has its answer.
     ToolFinished {
         /// Which call.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::inner::InnerCall;
 pub use crate::inner::InnerCalls;
+pub use crate::live_output::LiveOutput;
 use crate::run::{Observer, RunEvent};
 use crate::snapshot::Snapshot;
 use crate::stopping::stopping;
@@ -107,6 +108,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Runs other tools on the call's behalf.
     pub calls: InnerCalls,
+    /// Takes what the call prints while it runs, for whoever watches the run.
+    pub output: LiveOutput,
     /// The conversation as it stood when the calls of this turn were made, before any of them ran; only for calls of tools that
     /// [fork](ToolDispatcher::forks).
     pub snapshot: Option<Snapshot>,
@@ -280,16 +283,20 @@ impl Dispatch<'_> {
     /// Runs a call of the model's, and the calls that it makes of its own meanwhile.
     async fn run_one(&self, call: &ToolCall) -> ToolAnswer {
         let (calls, mut wanted) = InnerCalls::open();
-        let mut running = pin!(self.filtered(call, calls));
+        let (output, mut printed) = LiveOutput::open();
+        let mut running = pin!(self.filtered(call, calls, output));
         let mut number = 0;
         loop {
-            // Both branches are cancel-safe: a call that is not taken stays in the channel, the other is only polled.
+            // All branches are cancel-safe: a call and an output that are not taken stay where they are, the first is only polled.
             tokio::select! {
                 biased;
                 answer = &mut running => return answer,
                 Some(inner) = wanted.recv() => {
                     number += 1;
                     self.run_inner(call, number, inner).await;
+                }
+                Some(tail) = printed.next() => {
+                    self.observer.on_event(&RunEvent::ToolProgress { id: &call.id, tail: &tail });
                 }
             }
         }
@@ -302,21 +309,26 @@ impl Dispatch<'_> {
         let answer = if number > INNER_CALLS_MAX {
             ToolAnswer::error(format!("One call can make at most {INNER_CALLS_MAX} calls."))
         } else {
-            self.filtered(&call, InnerCalls::none()).await
+            self.filtered(&call, InnerCalls::none(), LiveOutput::none()).await
         };
         self.observer.on_event(&RunEvent::ToolFinished { id: &call.id, answer: &answer });
         // Whoever asked may have been stopped meanwhile.
         drop(inner.reply.send(answer));
     }
 
-    async fn filtered(&self, call: &ToolCall, calls: InnerCalls) -> ToolAnswer {
+    async fn filtered(&self, call: &ToolCall, calls: InnerCalls, output: LiveOutput) -> ToolAnswer {
         let traced = Traced::tool(call);
-        let (answer, end) = traced.around(self.ended(call, calls)).await;
+        let (answer, end) = traced.around(self.ended(call, calls, output)).await;
         traced.tool_ended(end);
         answer
     }
 
-    async fn ended(&self, call: &ToolCall, calls: InnerCalls) -> (ToolAnswer, CallEnd) {
+    async fn ended(
+        &self,
+        call: &ToolCall,
+        calls: InnerCalls,
+        output: LiveOutput,
+    ) -> (ToolAnswer, CallEnd) {
         self.observer.on_event(&RunEvent::ToolStarted { call });
         if let Err(denial) = self.filter.check(&call.name, &call.input) {
             telemetry::tool_filter(&call.name, &denial);
@@ -329,6 +341,7 @@ impl Dispatch<'_> {
             agent: self.agent.into(),
             cancel: self.cancel.clone(),
             calls,
+            output,
             snapshot: self.snapshot.clone().filter(|_| self.tools.forks(&call.name)),
             delegation_depth: 0,
             traceparent: telemetry::ambient_traceparent(),

@@ -58,6 +58,13 @@ impl ToolDispatcher for Tools {
                 self.meeting.wait().await;
             }
             "Wait" => context.cancel.cancelled().await,
+            "Print" => {
+                context.output.begin();
+                for line in 0..1_000 {
+                    context.output.print(format!("{line}\n").as_bytes());
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
             _ => {}
         }
         ToolAnswer::ok(format!("{} {}", call.name, call.input))
@@ -183,6 +190,30 @@ async fn read_only_calls_run_together_and_results_keep_call_order() {
     let expected = ["a false Meet {}", "b false Meet {}", r#"c false Write {"x":1}"#];
     assert_eq!(results(&report.messages[2]), expected);
     assert_eq!(report.final_text().as_deref(), Some("done"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_prints_is_told_a_few_times_a_second() {
+    let model = ScriptedModel::new([Answer::calls([("a", "Print", "{}")]), Answer::text("done")]);
+    let told = Mutex::new(Vec::new());
+    let observer = |event: &RunEvent<'_>| match event {
+        RunEvent::ToolStarted { call } => told.lock().unwrap().push(format!("{} starts", call.id)),
+        RunEvent::ToolProgress { id, tail } => {
+            let last = tail.lines().last().unwrap_or("nothing");
+            told.lock().unwrap().push(format!("{id} has printed {last}"));
+        }
+        RunEvent::ToolFinished { id, .. } => told.lock().unwrap().push(format!("{id} ends")),
+        _ => {}
+    };
+    Setup::default().run(&model, &observer).await;
+    insta::assert_snapshot!(told.into_inner().unwrap().join("\n"), @"
+    a starts
+    a has printed 0
+    a has printed 250
+    a has printed 500
+    a has printed 750
+    a ends
+    ");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::ToolDispatcher;
-use tine_fork::tools::{CallContext, InnerCalls, OpenCall, ToolAnswer, ToolCall};
+use tine_fork::tools::{CallContext, InnerCalls, LiveOutput, OpenCall, ToolAnswer, ToolCall};
 use tine_guard::{Call, PermissionMode, real_call};
 use tine_model::{RawJson, in_full};
-use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox, refuse_unread};
+use tine_tools::{Caller, Effect, OutputWatcher, Place, Repl, ToolOutput, Toolbox, refuse_unread};
 
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
 use crate::leftovers::CutOffCalls;
@@ -111,8 +111,9 @@ impl ToolDispatcher for GuardedTools {
         };
         let enclosure = wall.as_ref().map(|wall| wall.enclosure().clone());
         let permissions = self.permissions.clone().behind(enclosure);
-        let place =
-            self.place.with_caller(Arc::new(Inner(context.calls.clone()))).with_call(&call.id.0);
+        let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));
+        let watcher = Arc::new(Watched(context.output.clone()));
+        let place = place.with_output_watcher(watcher).with_call(&call.id.0);
         let place = match &real {
             Some(real) => place.judged(&real.path),
             None => place,
@@ -175,5 +176,18 @@ impl Caller for Inner {
     async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
         let ToolAnswer { text, is_error, .. } = self.0.call(tool, input.clone()).await;
         ToolOutput { text, is_error }
+    }
+}
+
+/// What a command prints goes to whoever watches the run.
+struct Watched(LiveOutput);
+
+impl OutputWatcher for Watched {
+    fn started(&self) {
+        self.0.begin();
+    }
+
+    fn printed(&self, bytes: &[u8]) {
+        self.0.print(bytes);
     }
 }

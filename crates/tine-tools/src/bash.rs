@@ -183,7 +183,12 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     }
     let refusals = process.refusals();
     let mut excerpt = Excerpt::new(limits.command_output_characters);
-    let printed = |bytes: &[u8]| excerpt.push(bytes);
+    let watcher = place.output_watcher();
+    watcher.into_iter().for_each(|watcher| watcher.started());
+    let printed = |bytes: &[u8]| {
+        excerpt.push(bytes);
+        watcher.into_iter().for_each(|watcher| watcher.printed(bytes));
+    };
     let ending = process.run(order.limit, limits.command_grace, cancel, printed).await;
     let output = excerpt.finish();
     let (note, is_error) =

@@ -13,6 +13,7 @@ use crate::bash::Background;
 use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
 use crate::leftover::call_variable;
+use crate::output_watcher::OutputWatcher;
 use crate::paths::{normalise, resolve};
 use crate::tool::Failure;
 #[cfg(feature = "repl")]
@@ -92,6 +93,8 @@ pub struct Place {
     limits: Limits,
     withheld: Option<Withheld>,
     caller: Option<Arc<dyn Caller>>,
+    /// Sees what the command of a call prints while it runs.
+    output_watcher: Option<Arc<dyn OutputWatcher>>,
     /// The wall that commands start behind.
     enclosure: Option<Enclosure>,
     /// What commands find in their environment beside the usual.
@@ -117,6 +120,7 @@ impl Place {
             limits: Limits::default(),
             withheld: None,
             caller: None,
+            output_watcher: None,
             enclosure: None,
             variables: Arc::default(),
             watchdog: None,
@@ -137,6 +141,16 @@ impl Place {
     /// The same place for one call, whose own calls `caller` runs.
     pub fn with_caller(&self, caller: Arc<dyn Caller>) -> Self {
         Self { caller: Some(caller), ..self.share() }
+    }
+
+    /// The same place for one call, whose command is watched while it runs. In the background it is not.
+    pub fn with_output_watcher(self, watcher: Arc<dyn OutputWatcher>) -> Self {
+        Self { output_watcher: Some(watcher), ..self }
+    }
+
+    /// Who sees what the command of a call prints while it runs.
+    pub(crate) fn output_watcher(&self) -> Option<&Arc<dyn OutputWatcher>> {
+        self.output_watcher.as_ref()
     }
 
     /// The same place for one call, whose commands carry its id: when tine has died, what is left of them is known by it.
@@ -214,7 +228,7 @@ impl Place {
 
     /// The same place for what outlives its call: nothing can be called from there.
     pub(crate) fn beyond_its_call(&self) -> Self {
-        Self { caller: None, background: None, ..self.share() }
+        Self { caller: None, output_watcher: None, background: None, ..self.share() }
     }
 
     /// The program of the watchdogs of commands.
@@ -272,6 +286,7 @@ impl Place {
             limits: self.limits,
             withheld: self.withheld.clone(),
             caller: self.caller.clone(),
+            output_watcher: self.output_watcher.clone(),
             enclosure: self.enclosure.clone(),
             variables: Arc::clone(&self.variables),
             watchdog: self.watchdog.clone(),

@@ -250,3 +250,35 @@ async fn a_command_finds_the_variables_of_its_place() {
     let output = Bash.run(&place, &input, &CancellationToken::new()).await;
     assert_eq!(output.text, "<a b>\n[exit code 0]");
 }
+
+/// Keeps what it sees.
+#[derive(Default)]
+struct Seen(std::sync::Mutex<Vec<String>>);
+
+impl crate::OutputWatcher for Seen {
+    fn started(&self) {
+        self.0.lock().unwrap().push("started".to_owned());
+    }
+
+    fn printed(&self, bytes: &[u8]) {
+        self.0.lock().unwrap().push(String::from_utf8_lossy(bytes).into_owned());
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_prints_is_seen_while_it_runs() {
+    let fixture = Fixture::new();
+    let seen = std::sync::Arc::new(Seen::default());
+    let place = fixture.place.share().with_output_watcher(std::sync::Arc::clone(&seen) as _);
+    // It ends only once its first line was seen.
+    let command = "echo one; while ! test -e go; do :; done; echo two";
+    let input = RawJson::parse(&order(command)).unwrap();
+    let cancel = CancellationToken::new();
+    let watched = async {
+        eventually("its first line", || seen.0.lock().unwrap().concat() == "startedone\n").await;
+        fixture.write("go", "");
+    };
+    let (output, ()) = tokio::join!(Bash.run(&place, &input, &cancel), watched);
+    assert_eq!(output.text, "one\ntwo\n[exit code 0]");
+    assert_eq!(seen.0.lock().unwrap().concat(), "startedone\ntwo\n");
+}

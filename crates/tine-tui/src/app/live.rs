@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tine_model::{ToolCallId, Usage};
 
+use super::running::RunningCall;
+
 /// Most characters of one growing text that are kept. A reply beyond this is shown from the log once it is written.
 const TEXT_CHARACTERS_MAX: usize = 400_000;
 
@@ -30,6 +32,13 @@ pub(crate) enum Happening {
         tool: String,
         /// The call in a line.
         line: String,
+    },
+    /// The work of a call has begun, or goes on.
+    ToolProgress {
+        /// Which.
+        id: ToolCallId,
+        /// The last lines that it has printed, harmless.
+        printed: Vec<String>,
     },
     /// A call has its answer.
     ToolFinished(ToolCallId),
@@ -65,8 +74,8 @@ pub(crate) struct Live {
     pub(crate) thinking: String,
     /// The tool whose arguments come in.
     pub(crate) calling: Option<String>,
-    /// Calls that run: which, the tool, the call in a line.
-    pub(crate) running: Vec<(ToolCallId, String, String)>,
+    /// Calls that run.
+    pub(crate) running: Vec<RunningCall>,
     /// What it waits for.
     pub(crate) held: Option<String>,
     /// When it began, in milliseconds since the Unix epoch.
@@ -83,8 +92,8 @@ impl Live {
         Self { began_ms: now_ms, ..Self::default() }
     }
 
-    /// Takes in what happened.
-    pub(crate) fn take(&mut self, happening: &Happening) {
+    /// Takes in what happened, at this time.
+    pub(crate) fn take(&mut self, happening: &Happening, now_ms: i64) {
         match happening {
             Happening::Began | Happening::Warning(_) | Happening::Ended => {}
             Happening::Waiting => self.held = Some("waiting for a fork's first request".to_owned()),
@@ -105,9 +114,22 @@ impl Live {
             Happening::Calling(tool) => self.calling = Some(tool.clone()),
             Happening::ToolStarted { id, tool, line } => {
                 self.calling = None;
-                self.running.push((id.clone(), tool.clone(), line.clone()));
+                let (id, tool, line) = (id.clone(), tool.clone(), line.clone());
+                self.running.push(RunningCall {
+                    id,
+                    tool,
+                    line,
+                    began_ms: None,
+                    printed: Vec::new(),
+                });
             }
-            Happening::ToolFinished(done) => self.running.retain(|(id, ..)| id != done),
+            Happening::ToolProgress { id, printed } => {
+                if let Some(call) = self.running.iter_mut().find(|call| call.id == *id) {
+                    call.began_ms.get_or_insert(now_ms);
+                    call.printed.clone_from(printed);
+                }
+            }
+            Happening::ToolFinished(done) => self.running.retain(|call| call.id != *done),
             Happening::Answered { .. } => (self.held, self.is_answered) = (None, true),
             Happening::Held(why, wait) => {
                 let at_least = wait.map(|wait| format!(" ({} s)", wait.as_secs().max(1)));
@@ -156,7 +178,7 @@ impl Live {
             ([], None) if !self.text.is_empty() => "answering".to_owned(),
             ([], None) if !self.thinking.is_empty() => "thinking".to_owned(),
             ([], None) => "waiting for the model".to_owned(),
-            ([(_, tool, _)], _) => format!("running {tool}"),
+            ([call], _) => format!("running {}", call.tool),
             (several, _) => format!("running {} tools", several.len()),
         }
     }
@@ -189,7 +211,7 @@ mod tests {
             Happening::Request,
             Happening::Held("retrying: overloaded".into(), Some(Duration::from_millis(2_500))),
         ] {
-            live.take(&happening);
+            live.take(&happening, 0);
             said.push(live.doing());
         }
         insta::assert_snapshot!(said.join("\n"), @"

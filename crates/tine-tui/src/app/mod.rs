@@ -35,6 +35,7 @@ mod point;
 mod press;
 mod questions;
 mod room;
+mod running;
 mod search;
 mod sent;
 mod setup;
@@ -71,10 +72,11 @@ pub(crate) use live::{Happening, Live};
 pub(crate) use mode::mode_word;
 pub(crate) use overlay::{Help, Overlay, Page};
 pub(crate) use past::PICKER_KEYS;
-pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
+pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Piece, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use questions::{Questions, Standby, where_and_why, who_asks};
 pub(crate) use room::{Cost, LastRequest, Room, Scroll, called};
+pub(crate) use running::{RunningCall, last_lines};
 pub(crate) use search::Search;
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
@@ -468,7 +470,7 @@ impl App {
             return Vec::new();
         }
         if let Some(live) = self.lives.get_mut(&agent) {
-            live.take(&happening);
+            live.take(&happening, self.now_ms);
         }
         match happening {
             Happening::Ended => {
@@ -507,6 +509,7 @@ impl App {
             | Happening::Thinking(_)
             | Happening::Calling(_)
             | Happening::ToolStarted { .. }
+            | Happening::ToolProgress { .. }
             | Happening::Held(..) => Vec::new(),
         }
     }

@@ -10,8 +10,9 @@ use tine_model::AgentId;
 use super::growing::{Growing, Grown, Which};
 use super::page::LaidPage;
 use super::piece::{self, Fold};
+use super::running;
 use super::uneven::Uneven;
-use crate::app::{Body, Live, Room, Scroll};
+use crate::app::{Body, Live, Piece, Room, RunningCall, Scroll};
 
 /// Most pieces whose lines are kept.
 const KEPT_MAX: usize = 2_000;
@@ -48,28 +49,61 @@ pub(super) struct View {
     pub(super) scroll: Scroll,
 }
 
+/// What goes on in a conversation at this moment.
+pub(super) struct Growth<'a> {
+    /// What is not in the log yet.
+    pub(super) pieces: Vec<Growing<'a>>,
+    /// The calls that run.
+    pub(super) calls: &'a [RunningCall],
+    /// The time, in milliseconds since the Unix epoch.
+    pub(super) now_ms: i64,
+}
+
 /// The conversation as a list that is laid out as far as it is looked at.
 struct List<'a> {
     room: &'a Room,
-    live: &'a [Growing<'a>],
+    live: &'a Growth<'a>,
     width: usize,
     kept: &'a mut Kept,
 }
 
 impl List<'_> {
     fn len(&self) -> usize {
-        self.room.pieces.len() + self.live.len()
+        self.room.pieces.len() + self.live.pieces.len()
     }
 
     fn lines(&mut self, index: usize) -> Rc<Vec<Line<'static>>> {
         let (room, width) = (self.room, self.width);
         let Some(piece) = room.pieces.get(index) else {
-            return match self.live.get(index - room.pieces.len()) {
+            return match self.live.pieces.get(index - room.pieces.len()) {
                 Some(growing) => growing.lines(width, room.is_open, &mut self.kept.grown),
                 None => Rc::default(),
             };
         };
-        let is_open = room.is_open(index);
+        let lines = self.piece_lines(index, piece);
+        match self.running(&piece.body) {
+            // It changes all the time, and is short.
+            Some(call) => {
+                let running = running::lines(call, self.live.now_ms, width);
+                Rc::new(lines.iter().cloned().chain(running).collect())
+            }
+            None => lines,
+        }
+    }
+
+    /// The call that a piece is, if it runs.
+    fn running(&self, body: &Body) -> Option<&RunningCall> {
+        match body {
+            Body::Call(call) if call.answer.is_none() => {
+                self.live.calls.iter().find(|running| running.id == call.id)
+            }
+            _ => None,
+        }
+    }
+
+    fn piece_lines(&mut self, index: usize, piece: &Piece) -> Rc<Vec<Line<'static>>> {
+        let width = self.width;
+        let is_open = self.room.is_open(index);
         let is_answered = matches!(&piece.body, Body::Call(call) if call.answer.is_some());
         let state = (is_open, is_answered);
         if let Some(laid) = self.kept.lines.get(&index).filter(|laid| laid.state == state) {
@@ -89,7 +123,7 @@ impl List<'_> {
 /// is sought is seen.
 pub(super) fn view(
     room: &Room,
-    live: &[Growing<'_>],
+    live: &Growth<'_>,
     (width, height): (usize, usize),
     lines: i32,
     kept: &mut Kept,
@@ -100,7 +134,7 @@ pub(super) fn view(
         kept.lines.clear();
         kept.grown.clear();
     }
-    kept.grown.retain(|which, _| live.iter().any(|growing| growing.which() == Some(*which)));
+    kept.grown.retain(|which, _| live.pieces.iter().any(|growing| growing.which() == Some(*which)));
     let mut list = List { room, live, width, kept };
     let bottom = top_of_last(&mut list, height);
     let from = match room.scroll {

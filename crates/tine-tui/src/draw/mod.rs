@@ -17,6 +17,7 @@ mod peek;
 mod piece;
 mod question;
 mod result;
+mod running;
 #[cfg(test)]
 mod screens;
 mod setup;
@@ -36,7 +37,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 pub(crate) use layout::Kept;
-use layout::View;
+use layout::{Growth, View};
 use piece::Fold;
 
 use crate::app::{Action, App, Overlay, ROWS_MAX, Seen};
@@ -137,7 +138,12 @@ fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
         return;
     };
     let size = (usize::from(area.width.saturating_sub(MARGIN)).max(1), usize::from(area.height));
-    let live = layout::live_pieces(room, app.lives.get(&room.record.id));
+    let run = app.lives.get(&room.record.id);
+    let live = Growth {
+        pieces: layout::live_pieces(room, run),
+        calls: run.map(|run| run.running.as_slice()).unwrap_or_default(),
+        now_ms: app.now_ms,
+    };
     kept.open_key = app.keys.hint(Action::Open);
     let view = layout::view(room, &live, size, by, kept);
     // While the person points, the margin is on the left and holds the sign.

@@ -30,8 +30,8 @@ pub(super) fn lines(app: &App, agent: AgentId, width: usize) -> Vec<Line<'static
     if let Some(live) = app.lives.get(&agent) {
         let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
         does.push_str(&format!(": {}, for {}", app.doing_now(agent, live), span(since)));
-        if let Some((_, tool, line)) = live.running.first() {
-            does.push_str(&format!(" · {tool} {line}"));
+        if let Some(call) = live.running.first() {
+            does.push_str(&format!(" · {} {}", call.tool, call.line));
         }
     } else if let Some(failure) = &record.failure {
         does.push_str(&format!(": {}", one_line(failure)));

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::inbox::Inbox;
 use super::queue::how;
-use crate::app::{Event, Happening, Tone};
+use crate::app::{Event, Happening, Tone, last_lines};
 use crate::host::Host;
 use crate::words::{STORE_WAITS, call_line, left_behind, one_line};
 
@@ -122,6 +122,9 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
         RunEvent::ToolStarted { call } => {
             let (tool, line) = call_line(call, directory);
             Happening::ToolStarted { id: call.id.clone(), tool, line }
+        }
+        RunEvent::ToolProgress { id, tail } => {
+            Happening::ToolProgress { id: (*id).clone(), printed: last_lines(tail) }
         }
         RunEvent::ToolFinished { id, .. } => Happening::ToolFinished((*id).clone()),
     })

@@ -65,9 +65,16 @@ fn delta(event: &Event) -> Option<(AgentId, bool)> {
     }
 }
 
-/// Joins words to the last event of the same agent, where that is words of the same kind; else gives the event back.
+/// Joins words to the last event of the same agent, where that is words of the same kind, and puts what a call has printed in the
+/// place of what it had printed before; else gives the event back.
 fn joined(events: &mut VecDeque<Event>, event: Event) -> Option<Event> {
-    let Some((agent, _)) = delta(&event) else { return Some(event) };
+    let agent = match &event {
+        Event::Happened(agent, Happening::ToolProgress { .. }) => *agent,
+        other => match delta(other) {
+            Some((agent, _)) => agent,
+            None => return Some(event),
+        },
+    };
     let is_of_agent =
         |before: &&mut Event| matches!(before, Event::Happened(of, _) if *of == agent);
     let last = events.iter_mut().rev().take(LOOK_BACK).find(is_of_agent);
@@ -83,12 +90,21 @@ fn joined(events: &mut VecDeque<Event>, event: Event) -> Option<Event> {
             text.push_str(&more);
             None
         }
+        (
+            Some(Event::Happened(_, Happening::ToolProgress { id: before, printed: old })),
+            Event::Happened(_, Happening::ToolProgress { id, printed }),
+        ) if *before == id => {
+            *old = printed;
+            None
+        }
         (_, event) => Some(event),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tine_model::ToolCallId;
+
     use super::*;
 
     #[test]
@@ -103,6 +119,10 @@ mod tests {
         inbox.push(Event::Happened(a, Happening::Written));
         say(b, "four");
         say(a, "five");
+        for line in ["1", "2"] {
+            let (id, printed) = (ToolCallId("t1".into()), vec![line.to_owned()]);
+            inbox.push(Event::Happened(a, Happening::ToolProgress { id, printed }));
+        }
         let taken: Vec<String> = inbox
             .take()
             .iter()
@@ -116,6 +136,7 @@ mod tests {
         02 Text("two four")
         01 Written
         01 Text("five")
+        01 ToolProgress { id: ToolCallId("t1"), printed: ["2"] }
         "#);
     }
 }

@@ -169,7 +169,8 @@ impl CrewWatcher for StreamView {
 impl Observer for StreamView {
     fn on_event(&self, event: &RunEvent<'_>) {
         match event {
-            RunEvent::Waiting => {}
+            // What a command prints stands in its result.
+            RunEvent::Waiting | RunEvent::ToolProgress { .. } => {}
             RunEvent::Request { turn } => write(&Record::Request { turn: *turn }),
             RunEvent::Stream(Event::Text { delta }) => write(&Record::Text { delta }),
             RunEvent::Stream(Event::Thinking { delta }) => write(&Record::Thinking { delta }),

@@ -222,7 +222,10 @@ impl Observer for TextView {
                 self.fold_thinking(&mut state);
                 self.end_line(&mut state);
             }
-            RunEvent::Stream(_) | RunEvent::Waiting | RunEvent::Answered(_) => {}
+            RunEvent::Stream(_)
+            | RunEvent::Waiting
+            | RunEvent::Answered(_)
+            | RunEvent::ToolProgress { .. } => {}
             RunEvent::Retry { wait, cause, .. } => {
                 let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
                 let cause = one_line(&in_full(*cause));

@@ -186,7 +186,9 @@ impl FanWatcher for WorkerBoard {
                 worker.doing = format!("{tool} {rest}");
                 Some(worker.doing.clone())
             }
-            RunEvent::ToolFinished { .. } | RunEvent::Message(_) => None,
+            RunEvent::ToolProgress { .. }
+            | RunEvent::ToolFinished { .. }
+            | RunEvent::Message(_) => None,
         });
     }
 

@@ -103,3 +103,33 @@ fn a_flag_leaves_nothing_behind_and_help_is_searched() {
         screen.contains("go to the sibling before") && !screen.contains("/fork")
     });
 }
+
+/// A model that runs a command which ends once a file is there.
+const SLOW: &str = r#"
+name = "slow"
+
+[[turn]]
+when = { tool_results = 0 }
+[[turn.tool_calls]]
+name = "Bash"
+input = { command = "echo first; until test -e go; do sleep 0.05; done; echo last" }
+
+[[turn]]
+text = "It is over."
+"#;
+
+#[test]
+fn a_command_is_seen_while_it_runs() {
+    let home = Home::new();
+    let model = home.near_model(SLOW);
+    home.write("config.toml", &format!("model = \"{model}\"\npermissions.allow = [\"Bash\"]\n"));
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("run it\r");
+    terminal.screen_where("its time and its first line", |screen| {
+        screen.contains("⎿ running · ") && screen.contains("\n    first\n")
+    });
+    std::fs::write(home.work().join("go"), "").unwrap();
+    let screen = terminal.screen("It is over.");
+    assert!(screen.contains("⎿ first\n    last\n"), "{screen}");
+}

@@ -134,6 +134,7 @@ impl Observer for LookView {
             | RunEvent::LeftBehind(_)
             | RunEvent::Dialect(_)
             | RunEvent::Answered(_)
+            | RunEvent::ToolProgress { .. }
             | RunEvent::Message(_) => {}
         }
     }

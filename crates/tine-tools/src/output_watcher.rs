@@ -1,0 +1,10 @@
+//! Who sees what a command prints while it runs.
+
+/// Sees what a running command prints. The calls must be quick and must not block: the command waits for them.
+pub trait OutputWatcher: Send + Sync {
+    /// The command has started.
+    fn started(&self);
+
+    /// The command has printed this. A character may be cut at either end.
+    fn printed(&self, bytes: &[u8]);
+}
