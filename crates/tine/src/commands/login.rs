@@ -112,8 +112,10 @@ fn typed_key(provider: Provider) -> Result<String, Failure> {
     let stdin = io::stdin();
     let _hidden = match stdin.is_terminal() {
         true => {
+            // Hidden first: whoever sees the question may type at once.
+            let hidden = HiddenInput::new();
             output::prompt(&format!("Key of {} (it is not shown): ", account_name(provider)));
-            HiddenInput::new()
+            hidden
         }
         false => None,
     };

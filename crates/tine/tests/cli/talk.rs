@@ -249,6 +249,11 @@ fn the_terminal_is_given_back_to_the_shell_and_to_a_system_that_goes_down() {
     terminal.terminate();
     let (code, text) = terminal.end();
     assert_eq!((code, text.matches(SCREEN_GIVEN_BACK).count()), (0, 2), "{text}");
+    // Its title is kept and comes back, and the mouse stays the terminal's.
+    let count = |sequence: &str| text.matches(sequence).count();
+    assert!(text.contains("\u{1b}]2;… tine · work\u{7}"), "{text}");
+    let counts = ["\u{1b}[22;2t", "\u{1b}[23;2t", "\u{1b}[?1000h"].map(count);
+    assert_eq!(counts, [2, 2, 0], "{text}");
     let state = &home.json(&["ps", "--json"])[0]["state"];
     assert_eq!(state, "interrupted");
 }
