@@ -149,7 +149,12 @@ fn read(file: &Path) -> Result<BTreeMap<String, StoredKey>, Failure> {
     };
     let mode = match std::fs::metadata(file) {
         Ok(metadata) => metadata.permissions().mode(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        // Where the whole directory is missing or none, whoever needs it says so.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(BTreeMap::new());
+        }
         Err(error) => return Err(failed(error)),
     };
     if mode & OTHERS != 0 {
