@@ -67,7 +67,11 @@ impl App {
                 }
                 self.find_before(self.history.end(), None);
             }
-            (KeyCode::Enter | KeyCode::Tab, _) => self.search = None,
+            (KeyCode::Enter | KeyCode::Tab, _) => {
+                self.search = None;
+                let end = self.input().text().len();
+                self.input().go_to(end);
+            }
             (KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right, _)
                 if held.is_empty() =>
             {

@@ -45,7 +45,9 @@ impl App {
             return;
         }
         let draft = room.input.text();
-        let line = if draft.is_empty() { words } else { format!("{words}\n{draft}") };
+        // Whoever had recalled them has them already.
+        let has_them = draft.is_empty() || draft == words;
+        let line = if has_them { words } else { format!("{words}\n{draft}") };
         room.input.set(&line);
         self.questions.unread();
     }

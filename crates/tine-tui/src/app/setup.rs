@@ -151,11 +151,11 @@ impl App {
     }
 
     fn choose_named(&mut self, name: &str) -> Vec<Effect> {
+        let choose = |model| vec![Effect::Choose(ModelChoice { model, ..ModelChoice::default() })];
         match ModelWords::parse(name) {
-            Ok(words) => {
-                let model = words.to_string();
-                vec![Effect::Choose(ModelChoice { model, ..ModelChoice::default() })]
-            }
+            Ok(words) => choose(words.to_string()),
+            // The host knows which model a name without its provider means.
+            Err(_) if !name.contains('/') => choose(name.to_owned()),
             Err(error) => self.refuse(&error.to_string()),
         }
     }

@@ -20,6 +20,9 @@ const AGENTS_MAX: usize = 50;
 /// Arguments that are agents, by the names that they have in the code.
 const OF_AGENTS: [&str; 5] = ["agent", "agents", "spawner", "task", "resume"];
 
+/// Scenarios of the simulator that are offered as models.
+const SIMULATED: [&str; 2] = ["sim/echo", "sim/tour"];
+
 /// Gives an argument what can stand there.
 pub(super) fn with_values(argument: Arg) -> Arg {
     let id = argument.get_id().as_str();
@@ -69,5 +72,7 @@ fn models(begun: &OsStr) -> Vec<CompletionCandidate> {
         let name = model.split_once('/').map_or("", |(_, name)| name);
         model.starts_with(&*begun) || name.starts_with(&*begun)
     };
-    Models::bundled().names().into_iter().filter(begins).map(CompletionCandidate::new).collect()
+    let simulated = SIMULATED.map(str::to_owned);
+    let all = Models::bundled().names().into_iter().chain(simulated);
+    all.filter(begins).map(CompletionCandidate::new).collect()
 }

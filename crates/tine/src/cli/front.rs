@@ -167,8 +167,11 @@ fn nearest<'c>(command: &'c Command, word: &str) -> Option<&'c str> {
         let names = std::iter::once(sub.get_name()).chain(sub.get_all_aliases());
         names.map(|name| strsim::osa_distance(name, word)).min().unwrap_or(usize::MAX)
     };
-    let nearest = visible.min_by_key(|sub| slips(sub))?;
-    (slips(nearest) <= slips_max(word.len())).then(|| nearest.get_name())
+    // Clap adds `help` by itself, and only later.
+    let help = ("help", strsim::osa_distance("help", word));
+    let all = visible.map(|sub| (sub.get_name(), slips(sub))).chain([help]);
+    let (nearest, slips) = all.min_by_key(|(_, slips)| *slips)?;
+    (slips <= slips_max(word.len())).then_some(nearest)
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub(crate) struct LoginArgs {
 /// `tine logout`
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
-    /// The provider
-    pub(crate) provider: String,
+    /// The provider; without it, list where each key is from
+    pub(crate) provider: Option<String>,
 }
 
 /// `tine models`

@@ -60,7 +60,8 @@ pub(crate) fn login(args: LoginArgs) -> Result<u8, Failure> {
 pub(crate) fn logout(args: &LogoutArgs) -> Result<u8, Failure> {
     inside::only_a_person("removes no keys", "a person runs `tine logout` in a terminal")?;
     let file = Dirs::find(&variable)?.credentials();
-    let provider = provider(&args.provider)?;
+    let Some(provider) = &args.provider else { return list(&Credentials::read(&file)?) };
+    let provider = self::provider(provider)?;
     let name = account_name(provider);
     if !store(&file, provider, None)? {
         return Err(Failure::input(format!("no key of {name} is stored"))
@@ -84,7 +85,7 @@ fn list(credentials: &Credentials) -> Result<u8, Failure> {
     }
     output::write_out(&table.to_text())?;
     output::say(
-        "`tine login PROVIDER` stores a key, `tine login PROVIDER --helper COMMAND` a command that prints it",
+        "`tine login PROVIDER` stores a key, `tine login PROVIDER --helper COMMAND` a command that prints it; `tine logout PROVIDER` removes either",
     );
     Ok(0)
 }
