@@ -1,4 +1,4 @@
-//! What a running call prints, on its way to the observer. Only the end is kept, so a call that prints without end costs no memory
+//! The output of a running call, on its way to the observer. Only the end is kept, so a call that prints without end costs no memory
 //! and never waits.
 
 use std::sync::Arc;

@@ -179,7 +179,7 @@ impl Caller for Inner {
     }
 }
 
-/// What a command prints goes to whoever watches the run.
+/// Hands the output of a command to the observer of the run.
 struct Watched(LiveOutput);
 
 impl OutputWatcher for Watched {

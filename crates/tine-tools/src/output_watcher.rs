@@ -1,4 +1,4 @@
-//! Who sees what a command prints while it runs.
+//! The output of a command while it runs, for whoever shows it.
 
 /// Sees what a running command prints. The calls must be quick and must not block: the command waits for them.
 pub trait OutputWatcher: Send + Sync {

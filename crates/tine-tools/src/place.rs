@@ -148,7 +148,7 @@ impl Place {
         Self { output_watcher: Some(watcher), ..self }
     }
 
-    /// Who sees what the command of a call prints while it runs.
+    /// The watcher of the output of a call's command.
     pub(crate) fn output_watcher(&self) -> Option<&Arc<dyn OutputWatcher>> {
         self.output_watcher.as_ref()
     }

@@ -22,7 +22,7 @@ const HELPER_TIME: Duration = Duration::from_secs(60);
 /// The bits of a file's mode that let others in.
 const OTHERS: u32 = 0o077;
 
-/// How a key is stored.
+/// A stored key, or the command that prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum StoredKey {
@@ -64,7 +64,7 @@ impl Credentials {
         ))
     }
 
-    /// What is stored for a provider.
+    /// The stored key of a provider.
     pub(crate) fn of(&self, provider: Provider) -> Option<&StoredKey> {
         self.0.get(account_name(provider)).map(|entry| &entry.stored)
     }
@@ -91,7 +91,7 @@ impl Credentials {
         printed.await.cloned().map(Some).map_err(failed)
     }
 
-    /// What tells the account of a provider from others. No command runs.
+    /// A text that tells the account of a provider from others. No command runs.
     pub(crate) fn account_key(&self, provider: Provider) -> Option<Secret> {
         self.of(provider).map(|stored| match stored {
             StoredKey::Key(text) | StoredKey::Helper(text) => Secret::new(text),

@@ -18,7 +18,7 @@ const BETWEEN_CALLS_MS: i64 = 2_000;
 /// Columns of a title. Terminals show less of it on a tab.
 const TITLE_COLUMNS: usize = 80;
 
-/// What is known of the person's attention.
+/// The state of the person's attention: whether the terminal is in front, and when it last called.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Attention {
     /// True while the terminal is in front. None as long as it has not said.

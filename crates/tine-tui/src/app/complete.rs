@@ -41,11 +41,11 @@ pub(crate) struct Offer {
 pub(crate) struct Offers {
     /// The best ones, the best first.
     pub(crate) offers: Vec<Offer>,
-    /// How many there are in all.
+    /// The number of all of them.
     pub(crate) total: usize,
-    /// Which one is marked.
+    /// The place of the marked one.
     pub(crate) marked: usize,
-    /// What the word is.
+    /// The kind of the word.
     of: Sort,
     /// Characters of the word, which it replaces.
     length: usize,

@@ -109,10 +109,10 @@ fn model_before_an_agent_is_that_of_the_next_one() {
     assert_eq!(app.model(""), [Effect::Look]);
     assert_eq!(app.model("anthropic/x/high"), named("anthropic/x/high"));
     assert_eq!(app.model("keep"), [Effect::KeepModel]);
-    assert_eq!(app.model("x"), []);
+    // The host knows which model a name without its provider means.
+    assert_eq!(app.model("x"), named("x"));
     assert_eq!(app.model("openai/x/huge"), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"
-    Error: Unknown model 'x' (it is provider/name)
     Error: Invalid thinking level 'huge' (must be: none, low, med, high)
     ");
 }

@@ -337,6 +337,10 @@ fn an_interruption_takes_back_what_was_not_read_before_what_stands_in_the_line()
     app.update(Event::TakenBack(id(1), vec!["second".to_owned()]));
     assert_eq!(app.input().text(), "second\ndraft");
     assert!(app.room().unwrap().queued.is_empty());
+    // Whoever has recalled it has it once.
+    app.input().set("third");
+    app.update(Event::TakenBack(id(1), vec!["third".to_owned()]));
+    assert_eq!(app.input().text(), "third");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a shell offers for agents and models: they are looked up when Tab is pressed.
+//! Completion of agents and models in a shell: they are looked up when Tab is pressed.
 
 use std::ffi::OsStr;
 

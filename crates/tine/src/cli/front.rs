@@ -26,7 +26,7 @@ const STANDS_FOR: &[(&str, &[&str], Place)] = &[
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Where the word stands.
+    /// The place of the word.
     Same,
     /// Before everything else, so that the options of the command may stand on both sides of the word.
     Front,
@@ -246,11 +246,14 @@ mod tests {
     #[test]
     fn slips_and_other_programs_words_are_told_what_is_meant() {
         insta::assert_snapshot!([
-            "frok", "forkk x", "config", "config set x", "init", "mcp", "exec 'do it'", "fix the bug", "worktrees", "demos",
+            "frok", "hlep", "forkk x", "config", "config set x", "init", "mcp", "exec 'do it'", "fix the bug", "worktrees", "demos",
         ].map(|line| format!("{line}: {}", read(line))).join("\n"), @r#"
         frok: error: there is no command `frok`
         hint: did you mean `tine fork`?
         hint: `tine run frok` says this word to an agent
+        hlep: error: there is no command `hlep`
+        hint: did you mean `tine help`?
+        hint: `tine run hlep` says this word to an agent
         forkk x: error: there is no command `forkk`
         hint: did you mean `tine fork`?
         hint: `tine run forkk` says this word to an agent

@@ -31,7 +31,7 @@ pub(crate) const GROUPS: &[Group] = &[
     ),
 ];
 
-/// How it is used, where a prompt and a command exclude each other.
+/// The usage: a prompt and a command exclude each other.
 const USAGE: &str = "tine [OPTIONS] [PROMPT]\n       tine [OPTIONS] COMMAND ...";
 
 /// Gives the command line a help that lists commands in groups.

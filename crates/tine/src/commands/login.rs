@@ -71,7 +71,7 @@ pub(crate) fn logout(args: &LogoutArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Where the key of a provider is from; `None` where there is none.
+/// The place that the key of a provider is from, in a few words. None if it has no key.
 pub(crate) fn key_origin(credentials: &Credentials, provider: Provider) -> Option<String> {
     let set = set_variable(provider).map(|variable| format!("{variable} is set"));
     set.or_else(|| credentials.of(provider).map(StoredKey::origin))

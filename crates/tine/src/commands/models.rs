@@ -36,9 +36,9 @@ struct ModelsJson {
 #[derive(Serialize)]
 struct ModelJson {
     model: String,
-    /// Whether new agents get it.
+    /// True for the model of new agents.
     default: bool,
-    /// Where its key is from, or where it is served; `None` where there is no key.
+    /// The place that its key is from, or the server that has it. None if nothing can be asked.
     available: Option<String>,
     /// USD per million tokens.
     price: Option<PriceJson>,
@@ -46,7 +46,7 @@ struct ModelJson {
     /// Lifetimes of cached prompts; 0 and `None` where none is sold.
     cache_short_seconds: i64,
     cache_long_seconds: Option<i64>,
-    /// Where what is known of it is from.
+    /// The source of its prices and cache rules.
     source: String,
 }
 
@@ -122,7 +122,7 @@ fn known(table: &Models, config: &Config) -> Vec<ModelJson> {
     rows.collect()
 }
 
-/// What servers of this machine serve.
+/// The models of servers on this machine.
 async fn served_here(table: &Models) -> Vec<ModelJson> {
     let found = Mutex::new(Vec::new());
     let take = |more: Vec<ModelChoice>| {

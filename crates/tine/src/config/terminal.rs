@@ -6,7 +6,7 @@ use tine_tui::Notify;
 use super::Config;
 use crate::fail::Failure;
 
-/// How the terminal behaves.
+/// The table `[terminal]`.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TerminalTable {

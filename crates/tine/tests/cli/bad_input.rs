@@ -592,3 +592,11 @@ fn a_wait_that_takes_too_long() {
     ");
     assert_eq!(home.json(&["ps", "--json"])[0]["id"], base.as_str());
 }
+
+#[test]
+fn a_model_without_its_provider_is_offered_at_a_terminal_too() {
+    let home = Home::new();
+    let ran = Ran::of(home.tine(&["--plain", "-m", "opus"]).write_stdin(""));
+    assert_eq!(ran.code, 42);
+    assert!(ran.stderr.contains("hint: did you mean anthropic/claude-opus-5-5"), "{}", ran.stderr);
+}

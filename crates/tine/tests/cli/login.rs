@@ -48,7 +48,7 @@ fn a_stored_key_is_used_until_it_is_removed() {
     minimax        none
     openai-compat  none
     --- stderr
-    `tine login PROVIDER` stores a key, `tine login PROVIDER --helper COMMAND` a command that prints it
+    `tine login PROVIDER` stores a key, `tine login PROVIDER --helper COMMAND` a command that prints it; `tine logout PROVIDER` removes either
     ");
     assert_eq!(piped(&home, &["login", "openai"], "sk-two").code, 0);
     check!(home.shown(&home.ran(&["logout", "openai-chat"])), @"

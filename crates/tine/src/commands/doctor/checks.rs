@@ -16,6 +16,7 @@ use super::{Check, MODEL, Status};
 use crate::budget::{amount, defaults};
 use crate::caching::{policy, read_models};
 use crate::cli::{LimitArgs, ModelArgs};
+use crate::commands::login::PROVIDERS;
 use crate::commands::terminal::keys;
 use crate::config::{Config, RuleList, Setting};
 use crate::connect::{Models, variable};
@@ -31,16 +32,6 @@ use tine_tui::figures::plural;
 const PROGRAMS: [(&str, Status, &str); 2] = [
     ("bash", Status::Failure, "the Bash tool runs commands with it"),
     ("git", Status::Warning, "agents use it to see what changed"),
-];
-
-/// The providers that are asked over the network.
-const PROVIDERS: [Provider; 6] = [
-    Provider::Anthropic,
-    Provider::OpenAi,
-    Provider::Gemini,
-    Provider::DeepSeek,
-    Provider::MiniMax,
-    Provider::OpenAiCompat,
 ];
 
 pub(super) fn version() -> Check {
