@@ -99,6 +99,16 @@ impl Credentials {
     }
 }
 
+/// The providers that take a key.
+pub(crate) const PROVIDERS: [Provider; 6] = [
+    Provider::Anthropic,
+    Provider::OpenAi,
+    Provider::Gemini,
+    Provider::DeepSeek,
+    Provider::MiniMax,
+    Provider::OpenAiCompat,
+];
+
 /// The name under which the key of a provider is stored: both formats of OpenAI take the same.
 pub(crate) fn account_name(provider: Provider) -> &'static str {
     match provider {

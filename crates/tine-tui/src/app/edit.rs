@@ -97,6 +97,16 @@ pub(super) fn edit_of(key: KeyEvent) -> Option<Edit> {
     })
 }
 
+/// Returns the arrow for which a key of readline's stands, Ctrl+P or Ctrl+N; any other key as it is.
+pub(super) fn arrow_of(key: KeyEvent) -> KeyEvent {
+    let code = match (key.code, key.modifiers) {
+        (KeyCode::Char('p'), KeyModifiers::CONTROL) => KeyCode::Up,
+        (KeyCode::Char('n'), KeyModifiers::CONTROL) => KeyCode::Down,
+        _ => return key,
+    };
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
 /// The place of a motion in a text, from a place at which a character begins.
 pub(super) fn target(text: &str, at: usize, motion: Motion) -> usize {
     let (before, behind) = text.split_at(at);

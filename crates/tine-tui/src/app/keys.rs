@@ -107,7 +107,7 @@ pub(crate) const KEYS: &[Binding] = &[
     key(
         (KeyCode::Char('c'), CONTROL),
         Action::Cancel,
-        "empty the line; twice on an empty one: leave",
+        "empty the line; on an empty one: interrupt, or, twice where nothing runs, leave",
     ),
     key(
         (KeyCode::Up, CONTROL),

@@ -1,7 +1,6 @@
 //! What a person does who has no screen: lines, and the keys that have no other way.
 
 use super::answers::is_bare;
-use super::escape::Escape;
 use super::piece::{Body, CallPiece, Piece, Tone};
 use super::{App, Effect, Standby};
 
@@ -43,14 +42,6 @@ impl App {
             self.say(None, Tone::Plain, format!("Taken back: {put}"));
         }
         effects
-    }
-
-    /// Ctrl+C: interrupts the turn that is seen; where none runs, the second one leaves.
-    pub(super) fn break_off(&mut self) -> Vec<Effect> {
-        match self.interruption() {
-            Escape::Nothing => self.cancel(),
-            _ => self.interrupt(),
-        }
     }
 
     /// `/answer`: without more, the person goes to the question; `next` puts the next one in front, and `show` shows all of it.

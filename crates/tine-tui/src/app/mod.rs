@@ -312,7 +312,7 @@ impl App {
                 self.focus.map(Effect::Price).into_iter().collect()
             }
             Event::Line(text) => self.typed_line(&text),
-            Event::Break => self.break_off(),
+            Event::Break => self.cancel(),
             Event::Offered(offer) => self.setup.offered(*offer),
             Event::Found(choices) => self.setup.found(choices),
             Event::Looked => self.setup.looked(),

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tine_model::AgentId;
 
 use super::command::{self, Typed};
-use super::edit::edit_of;
+use super::edit::{arrow_of, edit_of};
 use super::escape::Escape;
 use super::keys::Action;
 use super::room::Scroll;
@@ -50,6 +50,10 @@ impl App {
         match self.keys.action(key) {
             // It leaves on an empty line only.
             Some(Action::Quit) if !self.input().is_empty() => self.write(key, joins),
+            // Readline's key for the text before; it goes to a question only where one waits.
+            Some(Action::Answer) if self.questions.is_empty() && arrow_of(key) != key => {
+                self.write(key, joins)
+            }
             Some(action) => self.act(action),
             None => self.write(key, joins),
         }
@@ -57,6 +61,7 @@ impl App {
 
     /// Gives a key to the line. A kill right behind another one joins it.
     pub(super) fn write(&mut self, key: KeyEvent, joins: bool) -> Vec<Effect> {
+        let key = arrow_of(key);
         let input = match self.focus.and_then(|focus| self.rooms.get_mut(&focus)) {
             Some(room) => &mut room.input,
             None => &mut self.lobby,
@@ -246,6 +251,9 @@ impl App {
             let text = self.input().take();
             self.history.keep(&text);
             return Vec::new();
+        }
+        if self.interruption() != Escape::Nothing {
+            return self.interrupt();
         }
         if self.now_ms - self.leaving_ms <= LEAVE_MS {
             return vec![Effect::Quit];

@@ -37,6 +37,10 @@ fn arrows_recall_what_was_sent_in_this_directory_by_whichever_agent() {
     assert_eq!(seen, ["hello", "/mode", "/mode x", "run", "mend the parser", "mend the parser"]);
     let unwritten: Vec<_> = app.history.take_unwritten().into_iter().map(|e| e.text).collect();
     assert_eq!(unwritten, ["/mode x", "/mode", "hello"]);
+    control(&mut app, 'n');
+    assert_eq!(app.line().text(), "run");
+    control(&mut app, 'p');
+    assert_eq!(app.line().text(), "mend the parser");
 }
 
 #[test]

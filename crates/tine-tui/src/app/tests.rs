@@ -101,6 +101,19 @@ fn escape_interrupts_the_visible_turn_alone() {
 }
 
 #[test]
+fn control_c_empties_the_line_then_interrupts_and_then_leaves() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    app.input().set("also this");
+    assert_eq!(control(&mut app, 'c'), []);
+    assert!(app.line().is_empty());
+    assert_eq!(control(&mut app, 'c'), [Effect::Stop(id(1))]);
+    app.update(Event::Happened(id(1), Happening::Ended));
+    assert_eq!(control(&mut app, 'c'), []);
+    assert_eq!(control(&mut app, 'c'), [Effect::Quit]);
+}
+
+#[test]
 fn siblings_go_round_and_the_root_has_no_parent() {
     let mut app = session(&[agent(1, None), agent(2, Some(1)), agent(3, Some(1))]);
     press(&mut app, KeyCode::Left, KeyModifiers::ALT);
@@ -355,6 +368,7 @@ fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     app.update(Event::Happened(id(1), Happening::Began));
     app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
     app.now_ms += 1_000;
+    assert_eq!(control(&mut app, 'c'), [Effect::Stop(id(1))]);
     assert_eq!(control(&mut app, 'c'), []);
     assert_eq!(control(&mut app, 'c'), [Effect::Quit]);
 }

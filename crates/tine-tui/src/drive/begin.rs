@@ -1,6 +1,6 @@
 //! The beginning of agents, and of runs that nobody has said anything for.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use tine_model::{AgentId, AgentState};
 use tine_runtime::{ForkWords, Inherit, RuntimeError};
@@ -40,6 +40,13 @@ impl Hands {
             })?;
             let told = |error| self.host.told(error);
             let agent = self.runtime().create_root(new).await.map_err(told)?;
+            let untold = {
+                let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *untold)
+            };
+            for command in &untold {
+                self.runtime().tell_of_command(agent, command).await.map_err(told)?;
+            }
             let record = self.runtime().store().agent(agent).await;
             record.map_err(|error| self.host.told(error.into()))
         };

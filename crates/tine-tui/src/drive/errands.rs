@@ -102,10 +102,13 @@ impl Hands {
         let directory = self.directory(agent).await?;
         let ran = self.runtime().run_user_command(&directory, command, cancel).await?;
         let said = format!("$ {}\n{}", ran.command, ran.output);
-        let Some(agent) = agent else { return Ok(Some(said)) };
         if cancel.is_cancelled() {
             return Ok(Some(said));
         }
+        let Some(agent) = agent else {
+            self.untold.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
+            return Ok(Some(format!("{said}\n(the agent that begins here reads it)")));
+        };
         match self.runtime().tell_of_command(agent, &ran).await? {
             tine_runtime::Arrival::Appended(_) => {
                 self.read(agent, None).await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome};
 use tine_runtime::{
     CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Listening, Placement, RunOutcome,
-    Runtime, RuntimeError, Start,
+    Runtime, RuntimeError, Start, UserCommand,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -63,6 +63,8 @@ pub(super) struct Hands {
     pub(super) found: Mutex<Found>,
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
+    /// Commands of the person's that no agent knows of, since there was none: the next one that begins here is told.
+    pub(super) untold: Mutex<Vec<UserCommand>>,
     pub(super) runs: Runs,
     pub(super) outbox: Outbox,
     /// Hears of writes that wait.
@@ -90,6 +92,7 @@ impl Hands {
             standing: TaskTracker::new(),
             found: Mutex::default(),
             stops: Mutex::default(),
+            untold: Mutex::default(),
             runs: Runs::default(),
             outbox: Outbox::default(),
             _listening: listening,

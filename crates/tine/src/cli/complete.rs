@@ -5,10 +5,12 @@ use std::ffi::OsStr;
 use clap::Arg;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use tine_cache::Models;
+use tine_guard::PermissionMode;
 use tine_model::AgentRecord;
 use tine_store::{AgentFilter, OpenOptions, SqliteStore, Store as _};
 
 use crate::connect::variable;
+use crate::credentials::{PROVIDERS, account_name};
 use crate::dirs::Dirs;
 
 /// The variable by which a shell asks, with its own name as the value.
@@ -30,9 +32,27 @@ pub(super) fn with_values(argument: Arg) -> Arg {
         argument.add(ArgValueCompleter::new(agents))
     } else if id == "model" {
         argument.add(ArgValueCompleter::new(models))
+    } else if id == "permission_mode" {
+        argument.add(ArgValueCompleter::new(modes))
+    } else if id == "provider" {
+        argument.add(ArgValueCompleter::new(providers))
     } else {
         argument
     }
+}
+
+fn modes(begun: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(PermissionMode::ALL.map(PermissionMode::as_str), begun)
+}
+
+fn providers(begun: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(PROVIDERS.map(account_name), begun)
+}
+
+fn beginning<const N: usize>(words: [&'static str; N], begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let all = words.into_iter().filter(|word| word.starts_with(&*begun));
+    all.map(CompletionCandidate::new).collect()
 }
 
 /// The names and ids that begin so; nothing where the store cannot be read.

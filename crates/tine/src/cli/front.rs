@@ -64,6 +64,12 @@ const ANSWERS: &[(&[&str], &str)] = &[
     (&["serve", "server"], "tine has no server; `tine sim serve` serves the simulator"),
 ];
 
+/// Names that other programs have for asking nothing.
+const UNASKED: [&str; 3] = ["--yolo", "--dangerously-skip-permissions", "--full-auto"];
+
+/// Arguments that are words to an agent, as a usage line names them.
+const TEXTS: [&str; 4] = ["PROMPT]", "DIRECTIVE]", "PROMPT>", "TEXT]"];
+
 /// A command line that cannot be carried out, or that only asked for help.
 #[derive(Debug)]
 pub(crate) enum Refused {
@@ -91,14 +97,21 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, Refused> {
 
 /// Advice on a mistake, where clap's own says too little.
 pub(crate) fn hint(error: &clap::Error) -> Option<&'static str> {
-    match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(argument)))
-            if !argument.starts_with('-') =>
-        {
-            Some("a text of several words stands in quotes")
-        }
-        _ => None,
+    let (ErrorKind::UnknownArgument, Some(ContextValue::String(argument))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return None;
+    };
+    if UNASKED.contains(&argument.as_str()) {
+        return Some(
+            "`--permission-mode bypass` asks nothing; rules and protected files still hold",
+        );
     }
+    let takes_text = error.get(ContextKind::Usage).is_some_and(|usage| {
+        let usage = usage.to_string();
+        TEXTS.iter().any(|text| usage.contains(text))
+    });
+    (takes_text && !argument.starts_with('-')).then_some("a text of several words stands in quotes")
 }
 
 /// Replaces the first word that stands for another one. Whatever is behind a command is the command's.
@@ -147,8 +160,14 @@ fn refused_prompt(command: &Command, prompt: &[String]) -> Option<Failure> {
             return Some(no_command().hint(*answer));
         }
         if let Some(near) = nearest(command, first) {
-            let said = format!("`tine run {first}` says this word to an agent");
-            return Some(no_command().hint(format!("did you mean `tine {near}`?")).hint(said));
+            return Some(match &prompt[1..] {
+                [] => no_command()
+                    .hint(format!("did you mean `tine {near}`?"))
+                    .hint(format!("`tine run {first}` says this word to an agent")),
+                rest => {
+                    no_command().hint(format!("did you mean `tine {near} {}`?", rest.join(" ")))
+                }
+            });
         }
     }
     if prompt.len() > 1 {
@@ -255,8 +274,7 @@ mod tests {
         hint: did you mean `tine help`?
         hint: `tine run hlep` says this word to an agent
         forkk x: error: there is no command `forkk`
-        hint: did you mean `tine fork`?
-        hint: `tine run forkk` says this word to an agent
+        hint: did you mean `tine fork x`?
         config: error: there is no command `config`
         hint: settings are in your config.toml: `tine doctor` shows each of them and its file, `tine man` explains them
         config set x: error: there is no command `config`

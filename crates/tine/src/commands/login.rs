@@ -9,7 +9,7 @@ use tine_wire::Endpoint;
 
 use crate::cli::{LoginArgs, LogoutArgs};
 use crate::connect::variable;
-use crate::credentials::{Credentials, StoredKey, account_name, check, store};
+use crate::credentials::{Credentials, PROVIDERS, StoredKey, account_name, check, store};
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::inside;
@@ -17,20 +17,20 @@ use crate::output;
 use crate::prompt::take_stdin;
 use crate::render::table::{Align, Table};
 
-/// The providers that take a key.
-pub(crate) const PROVIDERS: [Provider; 6] = [
-    Provider::Anthropic,
-    Provider::OpenAi,
-    Provider::Gemini,
-    Provider::DeepSeek,
-    Provider::MiniMax,
-    Provider::OpenAiCompat,
-];
-
 pub(crate) fn login(args: LoginArgs) -> Result<u8, Failure> {
     inside::only_a_person("stores no keys", "a person runs `tine login` in a terminal")?;
     let file = Dirs::find(&variable)?.credentials();
-    let Some(name) = &args.provider else { return list(&Credentials::read(&file)?) };
+    let Some(name) = &args.provider else {
+        // A key in a pipe is meant to be stored.
+        if !io::stdin().is_terminal()
+            && io::stdin().lock().fill_buf().is_ok_and(|key| !key.is_empty())
+        {
+            let all = PROVIDERS.map(account_name).join(", ");
+            return Err(Failure::usage("a key was piped in, and no provider named")
+                .hint(format!("`tine login PROVIDER` stores it, for one of {all}")));
+        }
+        return list(&Credentials::read(&file)?);
+    };
     let provider = provider(name)?;
     // What stands there is checked before anything is typed.
     Credentials::read(&file)?;

@@ -398,6 +398,24 @@ mod tests {
 
         For more information, try '--help'.
         ");
+        insta::assert_snapshot!(wrong("tree a b"), @"
+        error: unexpected argument 'b' found
+
+        Usage: /tree [OPTIONS] [AGENT]
+
+        For more information, try '--help'.
+        ");
+        insta::assert_snapshot!(wrong("fork a --yolo"), @"
+        error: unexpected argument '--yolo' found
+
+          tip: to pass '--yolo' as a value, use '-- --yolo'
+
+        Usage: /fork [PROMPT]
+
+        For more information, try '--help'.
+
+        hint: `--permission-mode bypass` asks nothing; rules and protected files still hold
+        ");
         insta::assert_snapshot!(wrong("task start IT hello there"), @"
         error: unexpected argument 'there' found
 

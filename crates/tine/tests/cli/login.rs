@@ -51,6 +51,13 @@ fn a_stored_key_is_used_until_it_is_removed() {
     `tine login PROVIDER` stores a key, `tine login PROVIDER --helper COMMAND` a command that prints it; `tine logout PROVIDER` removes either
     ");
     assert_eq!(piped(&home, &["login", "openai"], "sk-two").code, 0);
+    check!(home.shown(&piped(&home, &["login"], "sk-three\n")), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: a key was piped in, and no provider named
+    hint: `tine login PROVIDER` stores it, for one of anthropic, openai, gemini, deepseek, minimax, openai-compat
+    ");
     check!(home.shown(&home.ran(&["logout", "openai-chat"])), @"
     code: 0
     --- stdout

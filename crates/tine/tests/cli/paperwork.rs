@@ -23,6 +23,8 @@ fn a_shell_offers_commands_agents_and_models() {
     assert_eq!(offered(&home, &["fork", "ba"]), ["base"]);
     assert_eq!(offered(&home, &["-r", ""])[..1], ["base"]);
     assert_eq!(offered(&home, &["run", "-m", "deepseek/deepseek-c"]).len(), 2);
+    assert_eq!(offered(&home, &["--permission-mode", "b"]), ["bypass"]);
+    assert_eq!(offered(&home, &["login", "a"]), ["anthropic"]);
     assert!(offered(&home, &["worktree", ""]).contains(&"recover".to_owned()));
 }
 

@@ -50,6 +50,19 @@ fn a_command_of_the_persons_own_is_run_and_the_agent_knows_it() {
 }
 
 #[test]
+fn a_command_before_the_first_words_is_known_to_the_agent_that_begins() {
+    let home = home();
+    let mut terminal = Terminal::start_with(&home, &[], &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see("!echo early bird\r", "(the agent that begins here reads it)");
+    terminal.see_at_rest("what is new?\r", "You said: what is new?");
+    quit(terminal);
+    let agents = home.json(&["ps", "--json"]);
+    let log = home.ran(&["show", agents[0]["id"].as_str().unwrap(), "--full"]).stdout;
+    assert!(log.contains("$ echo early bird\n   early bird"), "{log}");
+}
+
+#[test]
 fn a_file_that_a_prompt_names_is_offered_and_handed_over() {
     let home = home();
     std::fs::create_dir_all(home.work().join("src")).unwrap();
