@@ -213,6 +213,7 @@ mod tests {
             "lib/usercustomize.py",
             "build.rs",
             "gradlew",
+            "mvnw",
             "Dockerfile",
             "nix/shell.nix",
         ] {

@@ -163,6 +163,24 @@ async fn git_runs_nothing_in_what_a_worker_has_made() {
     }
 }
 
+#[tokio::test]
+async fn a_submodule_that_was_there_gets_no_repository_of_its_own() {
+    if lacks_wall() {
+        return;
+    }
+    let plant = "cd lib; git init -q node_modules/y; cd node_modules/y; @COMMIT -m 1; cd ../..; git add -f node_modules/y 2>/dev/null; git -C node_modules/y config core.fsmonitor @RUN";
+    for is_confined in [false, true] {
+        let world = checkout().await;
+        let make = "git init -q lib; cd lib; @COMMIT -m 1; cd ..; git add lib 2>/dev/null; @COMMIT -m 2";
+        assert!(!run(&world.open(), &filled(&world, make)).await.is_error);
+        let place = if is_confined { world.worker() } else { world.open() };
+        let told = run(&place, &filled(&world, plant)).await.text;
+        run(&world.open(), &filled(&world, "git status; git diff")).await;
+        assert_eq!(world.path("outside/ran").exists(), !is_confined, "{told}");
+        assert_eq!(told.contains("so they were renamed: "), is_confined, "{told}");
+    }
+}
+
 /// Repositories without the name `.git` that were there before.
 #[tokio::test]
 async fn a_bare_repository_keeps_its_settings_and_takes_commits() {
