@@ -31,6 +31,8 @@ Usage: cargo xtask COMMAND
   day [reads|work]              a day's reads and work through the real program behind its walls, beside the bare machine, as tables;
                                 needs the registries of packages
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
+  strangers                     five packages of the registries as repositories through run, fork, fan with worktrees, diff, apply,
+                                undo, removal and recovery, to the byte, as a table
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
 
 Options:
@@ -102,6 +104,8 @@ pub(crate) enum Task {
         /// Both when `None`.
         part: Option<Part>,
     },
+    /// Packages of the registries as repositories.
+    Strangers,
     /// Build and run a crate that embeds the library.
     Embed,
     /// Run fuzz targets.
@@ -152,6 +156,7 @@ impl Task {
             "checklist" => no_more(rest).map(|()| Self::Checklist),
             "crash" => crash(rest),
             "day" => day(rest),
+            "strangers" => no_more(rest).map(|()| Self::Strangers),
             "embed" => no_more(rest).map(|()| Self::Embed),
             "fuzz" => fuzz(rest),
             _ => Err(format!("unknown command `{command}`")),

@@ -38,7 +38,7 @@ const TOOLCHAINS: [(&str, &str); 3] =
 const SAMPLE: &str = r#"
 set -e
 mkdir -p "$HOME/.config/git" "$HOME/.cache/old" src docs site java/src/main/java
-printf '*.swp\n' >"$HOME/.config/git/ignore"
+printf '*.swp\n' >"$HOME/.config/git/ignore"; printf 'update-notifier=false\n' >"$HOME/.npmrc"
 git config --global user.name Ann; git config --global user.email ann@work.example
 git config --global alias.st 'status -sb'; git config --global diff.algorithm histogram
 git config --global core.excludesFile "$HOME/ignored"; printf '.idea/\n*.swp\n' >"$HOME/ignored"

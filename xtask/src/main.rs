@@ -23,6 +23,7 @@ mod hosts;
 mod opencode;
 mod process;
 mod soak;
+mod strangers;
 mod test;
 mod tidy;
 mod times;
@@ -66,6 +67,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Attack { every_case } => attack::run(every_case)?,
         Task::Bench { filter } => bench::run(filter.as_deref())?,
         Task::Soak { agents, minutes } => soak::run(agents, minutes)?,
+        Task::Strangers => strangers::run()?,
         Task::Cast => cast::run()?,
         Task::Day { part } => day::run(part)?,
         Task::Checklist => checklist::print()?,

@@ -171,7 +171,8 @@ async fn a_submodule_that_was_there_gets_no_repository_of_its_own() {
     let plant = "cd lib; git init -q node_modules/y; cd node_modules/y; @COMMIT -m 1; cd ../..; git add -f node_modules/y 2>/dev/null; git -C node_modules/y config core.fsmonitor @RUN";
     for is_confined in [false, true] {
         let world = checkout().await;
-        let make = "git init -q lib; cd lib; @COMMIT -m 1; cd ..; git add lib 2>/dev/null; @COMMIT -m 2";
+        let make =
+            "git init -q lib; cd lib; @COMMIT -m 1; cd ..; git add lib 2>/dev/null; @COMMIT -m 2";
         assert!(!run(&world.open(), &filled(&world, make)).await.is_error);
         let place = if is_confined { world.worker() } else { world.open() };
         let told = run(&place, &filled(&world, plant)).await.text;

@@ -7,7 +7,7 @@ pub(super) const TOUCHES: &[&str] = &[
     "kill @PID",
     "kill -STOP @PID",
     "kill -USR1 @PID",
-    "kill -HUP -- -@PID",
+    "kill -USR1 -- -@PID",
     "/bin/kill -9 @PID",
     "pkill -9 -f 'sleep 1000.@NUMBER'",
     "renice -n 5 -p @PID",
