@@ -1,6 +1,7 @@
 //! One request and its reply: waiting for the right to send, sending, judging what the cache served, and writing down what it
 //! cost.
 
+use tine_cache::BYTES_PER_TOKEN;
 use tine_llm::{LlmError, Progress};
 use tine_model::{CapReached, Message, Spent, StopReason, Usage};
 use tine_wire::{Assembled, FailureKind, Partial, Reply};
@@ -24,6 +25,32 @@ pub(crate) struct Sent {
     watched: Option<Watched>,
     /// Once it is judged.
     cache: Option<CacheRecord>,
+    /// How much of its reply came, in bytes.
+    reply_bytes: u64,
+    /// False where it may never have left: it was held back, or a try had failed and the next one was waited for.
+    is_out: bool,
+}
+
+/// Why a request has no reply of which the conversation could go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// Somebody stopped it.
+    Cancelled,
+    /// It came to its end, and is no answer.
+    NoAnswer,
+    /// Its connection broke.
+    Broken,
+}
+
+impl Cut {
+    /// The word in the record of the request.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::NoAnswer => "no_answer",
+            Self::Broken => "broken",
+        }
+    }
 }
 
 /// A request and what came back.
@@ -109,8 +136,10 @@ impl Turns<'_> {
         let observer = self.run.observer;
         observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
         let traced = Traced::chat();
+        let (mut reply_bytes, mut is_out) = (0, true);
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Event(event) => {
+                reply_bytes += event.reply_bytes() as u64;
                 // A sign of life is not the beginning of the reply: the cache entry may not exist yet.
                 if event.is_of_the_reply() {
                     *begun = true;
@@ -120,6 +149,7 @@ impl Turns<'_> {
                 observer.on_event(&RunEvent::Stream(event));
             }
             Progress::Retry { attempt, wait, cause } => {
+                is_out = false;
                 observer.on_event(&RunEvent::Retry { attempt, wait, cause });
             }
             Progress::Begun { after } => {
@@ -127,6 +157,7 @@ impl Turns<'_> {
                 traced.chat_began(after);
             }
             Progress::Held { wait, reason } => {
+                is_out = false;
                 observer.on_event(&RunEvent::Held { wait, reason });
             }
         };
@@ -143,7 +174,7 @@ impl Turns<'_> {
         let result = result
             .and_then(LlmError::answered)
             .and_then(|reply| in_window(self.run.compactor, reply));
-        let mut sent = Sent { assembled, started_ms, watched, cache: None };
+        let mut sent = Sent { assembled, started_ms, watched, cache: None, reply_bytes, is_out };
         let reply = match result {
             Ok(reply) => reply,
             Err(LlmError::Cancelled { partial }) => {
@@ -284,29 +315,34 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// A request that the provider had begun to answer is recorded, with what it had billed by then as far as it said so; one
-    /// that it never saw is not.
+    /// A request that the provider had begun to answer is recorded, with what it had billed by then as far as it said so, and one that
+    /// was out without an answer, too. What was generated before a cut is known at the end of a reply alone: it counts by its length.
     async fn record_partial(
         &mut self,
         partial: &Partial,
-        stop: &str,
+        cut: Cut,
         mut sent: Sent,
     ) -> Result<(), RunError> {
-        let is_reported = partial.usage != Usage::default();
-        if !is_reported && partial.id.is_none() && partial.message.is_none() {
+        let mut usage = partial.usage;
+        let is_reported = usage != Usage::default();
+        let is_known = is_reported || partial.id.is_some() || partial.message.is_some();
+        if !(is_known || (cut == Cut::Cancelled && sent.is_out)) {
             return Ok(());
         }
         if is_reported {
-            self.judge(&mut sent, &partial.usage);
-            self.count(Spent { started_ms: sent.started_ms, usage: partial.usage });
+            if cut != Cut::NoAnswer {
+                usage.output = usage.output.max(sent.reply_bytes.div_ceil(BYTES_PER_TOKEN));
+            }
+            self.judge(&mut sent, &usage);
+            self.count(Spent { started_ms: sent.started_ms, usage });
         }
-        let what = (partial.usage, StopReason::Other(stop.to_owned()));
+        let what = (usage, StopReason::Other(cut.as_str().to_owned()));
         self.record((partial.id.clone(), None), what, sent).await
     }
 
     /// What the user saw before stopping a reply stays part of the conversation: the next prompt may refer to it.
     async fn keep_cancelled(&mut self, partial: Partial, sent: Sent) -> Result<(), RunError> {
-        self.record_partial(&partial, "cancelled", sent).await?;
+        self.record_partial(&partial, Cut::Cancelled, sent).await?;
         self.run.journal.release().await?;
         if let Some(message) = partial.message {
             self.keep(message).await?;
@@ -317,14 +353,14 @@ impl Turns<'_> {
     /// Keeps what arrived of a reply that broke, or that is no answer, beside the conversation, so that the request can be sent
     /// again.
     async fn keep_broken(&mut self, error: LlmError, sent: Sent) -> Result<RunError, RunError> {
-        let (stop, what) = match &error {
+        let (cut, what) = match &error {
             LlmError::NoAnswer { reason, .. } => {
-                ("no_answer", format!("A reply that is no answer ({reason}):"))
+                (Cut::NoAnswer, format!("A reply that is no answer ({reason}):"))
             }
-            _ => ("broken", "Part of a reply that broke off:".to_owned()),
+            _ => (Cut::Broken, "Part of a reply that broke off:".to_owned()),
         };
         if let Some(partial) = error.partial() {
-            self.record_partial(partial, stop, sent).await?;
+            self.record_partial(partial, cut, sent).await?;
             let text = partial.message.as_ref().map(Message::text).unwrap_or_default();
             if !text.is_empty() {
                 self.run.journal.notice(&format!("{what}\n{text}")).await?;

@@ -73,6 +73,8 @@ impl ToolDispatcher for Tools {
 
 #[derive(Default)]
 struct Notes {
+    /// Why requests without a whole reply ended.
+    stops: Mutex<Vec<String>>,
     memory: MemoryJournal,
     notices: Mutex<Vec<String>>,
 }
@@ -87,7 +89,10 @@ impl Journal for Notes {
         0
     }
 
-    async fn request_answered(&self, _record: &RequestRecord) -> Result<(), JournalError> {
+    async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError> {
+        if let StopReason::Other(stop) = &record.stop {
+            self.stops.lock().unwrap().push(stop.clone());
+        }
         Ok(())
     }
 
@@ -311,6 +316,18 @@ async fn time_that_is_up_stops_the_model_call_and_keeps_what_was_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_was_stopped_without_an_answer_is_known() {
+    for (turns, sent) in [(9, vec!["cancelled"]), (0, vec![])] {
+        let model = ScriptedModel::new([Answer::hang()]);
+        let time = Some(Duration::from_secs(9));
+        let limits = RunLimits { time, turns, ..RunLimits::default() };
+        let setup = Setup { limits, ..Setup::default() };
+        setup.run(&model, &nobody).await;
+        assert_eq!(*setup.notes.stops.lock().unwrap(), sent);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_abort_stops_a_running_tool_and_answers_every_call() {
     let calls = [("a", "Wait", "{}"), ("b", "Write", "{}")];
     let model = ScriptedModel::new([Answer::calls(calls)]);
@@ -371,7 +388,9 @@ async fn a_reply_that_breaks_off_is_asked_for_again_and_paid_for() {
     };
     let report = setup.run(&model, &observer).await;
     assert_eq!((report.outcome, report.turns), (Outcome::Completed, 1));
-    assert_eq!(report.requests.iter().map(|spent| spent.usage.uncached).take(2).sum::<u64>(), 15);
+    let cut: Vec<Usage> = report.requests.iter().take(2).map(|spent| spent.usage).collect();
+    assert_eq!(cut.iter().map(|usage| usage.uncached).sum::<u64>(), 15);
+    assert_eq!(cut[0].output, 1, "what was not reported counts by its length");
     assert_eq!(report.requests.len(), 3);
     let [first, .., last] = &model.requests()[..] else { panic!("no requests") };
     assert_eq!(first, last, "the same bytes again");

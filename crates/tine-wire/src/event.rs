@@ -62,6 +62,17 @@ impl Event {
     pub fn is_of_the_reply(&self) -> bool {
         !matches!(self, Self::Ping | Self::Other)
     }
+
+    /// How much of the reply came with it, in bytes: text, reasoning that is shown, names and arguments of calls.
+    pub fn reply_bytes(&self) -> usize {
+        match self {
+            Self::Text { delta } | Self::Thinking { delta } | Self::ToolInput { delta } => {
+                delta.len()
+            }
+            Self::ToolCall { name, .. } => name.len(),
+            Self::Started { .. } | Self::BlockDone { .. } | Self::Ping | Self::Other => 0,
+        }
+    }
 }
 
 /// Decodes one stream. Takes any chunking and gives the same events whatever the cuts.
