@@ -64,8 +64,7 @@ pub fn to_claude_code(head: &ExportHead, messages: &[ExportMessage<'_>]) -> Stri
             .raw("message", &message)
             .raw("uuid", &id)
             .string("timestamp", at);
-        lines.push_str(&record.end());
-        lines.push('\n');
+        lines.push_str(&on_one_line(&record.end()));
         parent = id;
     }
     lines
@@ -75,7 +74,7 @@ pub fn to_claude_code(head: &ExportHead, messages: &[ExportMessage<'_>]) -> Stri
 pub fn to_codex(head: &ExportHead, messages: &[ExportMessage<'_>]) -> String {
     let line = |at: &str, kind: &str, payload: &str| {
         let object = Object::new().string("timestamp", at).string("type", kind);
-        format!("{}\n", object.raw("payload", payload).end())
+        on_one_line(&object.raw("payload", payload).end())
     };
     let begun = messages.first().map_or("", |message| &message.at);
     let session = Object::new()
@@ -91,6 +90,11 @@ pub fn to_codex(head: &ExportHead, messages: &[ExportMessage<'_>]) -> String {
         lines.push_str(&line(at, "response_item", &item));
     }
     lines
+}
+
+/// JSON as one line of a file. A line break that stands in it is between its parts: within a text it would be written as an escape.
+fn on_one_line(json: &str) -> String {
+    format!("{}\n", json.replace(['\n', '\r'], " "))
 }
 
 /// The objects of which a request's messages consist, each with the time of the message that it belongs to.

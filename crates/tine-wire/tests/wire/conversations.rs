@@ -202,6 +202,26 @@ fn shattered(text: &str) -> String {
 }
 
 #[test]
+fn arguments_over_several_lines_are_exported_on_one() {
+    let written = r#"[{"role":"user","content":"read it"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"t","name":"read","input":{
+            "path": "a\nb"
+        }}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"it"}]}]"#;
+    let format = WireFormat::Anthropic;
+    let messages =
+        read_conversation(ConversationFormat::Messages, written, format).unwrap().messages;
+    let text = to_claude_code(&head(), &said(&messages));
+    assert_eq!(text.lines().count(), 3, "{text}");
+    let read = read_conversation(ConversationFormat::ClaudeCode, &text, format).unwrap();
+    assert!(read.left_out.is_empty() && read.rewritten.is_empty(), "{read:?}");
+    assert_eq!(read.messages.len(), 3);
+    for line in to_codex(&head(), &said(&messages)).lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+}
+
+#[test]
 fn a_system_prompt_alone_is_no_conversation() {
     let read = read_conversation(
         ConversationFormat::Messages,
