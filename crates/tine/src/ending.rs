@@ -97,7 +97,7 @@ fn failure(report: &RunReport, circumstances: &Circumstances) -> Option<Failure>
     let resume = going_on(report, &id);
     let with_code = |code: u8, message: &str| Failure::coded(code, message);
     Some(match &report.outcome {
-        Outcome::Completed => return completed(circumstances),
+        Outcome::Completed => return completed(&circumstances.refused, &circumstances.failed_calls),
         Outcome::TurnLimit => with_code(TURN_LIMIT, "the turn limit was reached")
             .hint(format!("{resume}; --max-turns sets the limit")),
         Outcome::BudgetExhausted => match &report.reached {
@@ -139,8 +139,23 @@ fn going_on(report: &RunReport, id: &str) -> String {
     format!("`tine run --resume {id}{prompt}` goes on")
 }
 
-fn completed(circumstances: &Circumstances) -> Option<Failure> {
-    let Circumstances { refused, failed_calls, .. } = circumstances;
+/// The exit code of a worker that did not complete. `outcome` is [`Outcome::as_str`] of its end; one that failed after calls of it were
+/// refused because nobody could be asked failed by that.
+pub(crate) fn code_of(outcome: &str, (worker, refused): (AgentId, &[Refusal])) -> u8 {
+    let was_refused = || refused.iter().any(|refusal| refusal.agent == worker);
+    let codes = [
+        (Outcome::TurnLimit, TURN_LIMIT),
+        (Outcome::BudgetExhausted, BUDGET),
+        (Outcome::TimedOut, TIMED_OUT),
+        (Outcome::Aborted, INTERRUPTED),
+    ];
+    let known = codes.iter().find(|(of, _)| of.as_str() == outcome).map(|(_, code)| *code);
+    known.unwrap_or_else(|| if was_refused() { PERMISSION } else { FAILED })
+}
+
+/// Why a command fails although its work came to an end: calls that were refused because nobody could be asked, or that failed where
+/// that is to be minded.
+pub(crate) fn completed(refused: &[Refusal], failed_calls: &[String]) -> Option<Failure> {
     if let Some(first) = refused.first() {
         let calls: Vec<&str> = refused.iter().map(|refusal| refusal.call.as_str()).collect();
         let message = format!("nobody answered, so this was not done: {}", named(&calls));

@@ -38,7 +38,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// An exit code: in a word for the help, and as the manual says it.
 pub(crate) struct ExitCode {
     pub(crate) code: u8,
-    word: &'static str,
+    pub(crate) word: &'static str,
     pub(crate) meaning: &'static str,
 }
 

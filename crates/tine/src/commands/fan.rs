@@ -1,5 +1,6 @@
 //! `tine fan`: several workers over one prefix, and what the cache saved.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,20 +18,21 @@ use tine_runtime::{
 use tokio_util::sync::CancellationToken;
 
 use super::fork::ONLY_PLAIN;
+use crate::ask::Refusal;
 use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
 use crate::confine::{of_workers, tell_widened, warn_of_gaps};
 use crate::context::{Context, InTerminal};
 use crate::crew::{crew, profile};
-use crate::ending::{Tally, warn_of_refusals};
-use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
+use crate::ending::{Tally, code_of, completed, warn_of_refusals};
+use crate::fail::{EXIT_CODES, FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
 use crate::prompt::or_stdin;
 use crate::render::crew::CrewLines;
-use crate::render::json::UsageShape;
+use crate::render::json::{Denied, UsageShape};
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
 use crate::render::workers::WorkerBoard;
@@ -45,6 +47,8 @@ struct FanShape<'a> {
     parent: String,
     fork_point: Option<i64>,
     tasks: Vec<TaskShape<'a>>,
+    /// Calls that were refused because nobody could be asked; as in `tine run --json`.
+    denied: Vec<Denied>,
     cache: CacheShape<'a>,
 }
 
@@ -134,8 +138,9 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
     let (json, fails) = (args.spread.json, args.spread.limits.fail_on_tool_error);
     let Some(fanned) = run(context, args).await? else { return Ok(0) };
     let report = &fanned.report;
+    let refused = fanned.guarded.nobody.refused();
     if json {
-        output::json(&shape(report))?;
+        output::json(&shape(report, &refused))?;
     } else if context.terminal.is_some() {
         // The reports are in the parent's conversation.
         output::write_out(&cache_text(&report.cache))?;
@@ -149,7 +154,7 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
     if let Some(failure) = out_of_budget(context, report).await? {
         return Err(failure);
     }
-    verdict(report, fanned.cancel.is_cancelled(), &fanned.guarded, &failed_calls)
+    verdict(report, fanned.cancel.is_cancelled(), &refused, &failed_calls)
 }
 
 /// A fan that is over.
@@ -288,40 +293,43 @@ async fn out_of_budget(context: &Context, report: &FanReport) -> Result<Option<F
     }))
 }
 
-/// The exit code: 0 only when all workers completed.
+/// The exit code: 0 only when all workers completed, and none of their calls was refused for want of an answer. Where all that did not
+/// complete ended in one way it is the code of that, as of a single run.
 fn verdict(
     report: &FanReport,
     interrupted: bool,
-    guarded: &Guarded,
+    refused: &[Refusal],
     failed_calls: &[String],
 ) -> Result<u8, Failure> {
-    warn_of_refusals(&guarded.nobody.refused());
     let all = report.tasks.len();
-    let completed = report.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
-    if completed < all {
-        let timed_out =
-            report.tasks.iter().filter(|task| task.status == TaskStatus::TimedOut).count();
-        let (code, message) = if interrupted {
-            (INTERRUPTED, format!("interrupted; {completed} of {all} workers completed"))
-        } else if completed + timed_out == all {
-            (TIMED_OUT, format!("{completed} of {all} workers completed within the time limit"))
-        } else {
-            (FAILED, format!("{completed} of {all} workers completed"))
-        };
-        return Err(Failure::coded(code, message)
-            .hint("`tine run --resume AGENT` goes on with one of them; `tine ps` lists them"));
+    let rest: Vec<&FanTask> =
+        report.tasks.iter().filter(|task| task.status != TaskStatus::Completed).collect();
+    if rest.is_empty() {
+        return completed(refused, failed_calls).map_or(Ok(0), Err);
     }
-    match failed_calls.first() {
-        None => Ok(0),
-        Some(first) => Err(Failure::coded(TOOL_FAILED, format!("a tool call failed: {first}"))),
-    }
+    warn_of_refusals(refused);
+    let completed = all - rest.len();
+    let codes: BTreeSet<u8> =
+        rest.iter().map(|task| code_of(&task.outcome, (task.agent, refused))).collect();
+    let message = format!("{completed} of {all} workers completed");
+    let (code, message) = match codes.first() {
+        _ if interrupted => (INTERRUPTED, format!("interrupted; {message}")),
+        Some(&code) if codes.len() == 1 && code != FAILED => {
+            let how = EXIT_CODES.iter().find(|known| known.code == code);
+            (code, format!("{message}; of the rest: {}", how.map_or("", |known| known.word)))
+        }
+        _ => (FAILED, message),
+    };
+    Err(Failure::coded(code, message)
+        .hint("`tine run --resume AGENT` goes on with one of them; `tine ps` lists them"))
 }
 
-fn shape(report: &FanReport) -> FanShape<'_> {
+fn shape<'a>(report: &'a FanReport, refused: &[Refusal]) -> FanShape<'a> {
     FanShape {
         parent: report.parent.to_string(),
         fork_point: report.fork_point.map(|entry| entry.0),
         tasks: report.tasks.iter().map(task_shape).collect(),
+        denied: refused.iter().map(Denied::from).collect(),
         cache: cache_shape(&report.cache),
     }
 }

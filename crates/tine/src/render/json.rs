@@ -83,7 +83,7 @@ pub(crate) struct RunResult {
 
 /// A call that was refused because nobody could be asked.
 #[derive(Debug, Serialize)]
-struct Denied {
+pub(crate) struct Denied {
     agent: String,
     tool: String,
     call: String,

@@ -65,7 +65,7 @@ fn reports_and_the_cache_are_the_result_and_the_rest_is_progress() {
 #[test]
 fn the_json_of_a_fan_is_a_promise() {
     let home = home();
-    shape!(home.done(&["fan", "base", "-d", "count the lines", "--json"]), @r#"{"parent":"[AGENT-ID]","fork_point":2,"tasks":[{"agent":"[AGENT-ID]","status":"completed","outcome":"completed","directive":"count the lines","report":{"scope":"what was asked","result":"done","key_files":"none","files_changed":"none","issues":"none","raw":"Scope: what was asked\nResult: done\nKey files: none\nFiles changed: none\nIssues: none"},"error":null,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"first_usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"duration_ms":0,"flags":[],"worktree":null}],"cache":{"launch":"together","warmth":"cold","reason":"[WHY]","first":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"total":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"naive_usd":0,"leader_first_usd":0,"warm_usd":0,"ideal_usd":0,"uncached_usd":0,"efficiency":0,"priced_as":"anthropic/claude-opus-5-5","held":null,"forks":[{"cost_usd":0,"efficiency":0}]}}"#);
+    shape!(home.done(&["fan", "base", "-d", "count the lines", "--json"]), @r#"{"parent":"[AGENT-ID]","fork_point":2,"tasks":[{"agent":"[AGENT-ID]","status":"completed","outcome":"completed","directive":"count the lines","report":{"scope":"what was asked","result":"done","key_files":"none","files_changed":"none","issues":"none","raw":"Scope: what was asked\nResult: done\nKey files: none\nFiles changed: none\nIssues: none"},"error":null,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"first_usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"duration_ms":0,"flags":[],"worktree":null}],"denied":[],"cache":{"launch":"together","warmth":"cold","reason":"[WHY]","first":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"total":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"naive_usd":0,"leader_first_usd":0,"warm_usd":0,"ideal_usd":0,"uncached_usd":0,"efficiency":0,"priced_as":"anthropic/claude-opus-5-5","held":null,"forks":[{"cost_usd":0,"efficiency":0}]}}"#);
 }
 
 #[test]
@@ -130,19 +130,30 @@ fn one_failed_worker_fails_the_command_and_keeps_the_others_reports() {
 fn a_call_that_nobody_allowed_is_named() {
     let home = home();
     let ran = home.ran(&["fan", "base", "-d", "run the tests", "--json"]);
-    assert_eq!(ran.code, 1, "it did nothing else");
+    assert_eq!(ran.code, 56, "as of a single run");
+    let fan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(fan["denied"][0]["call"], "Bash: make test");
     let last: Vec<&str> =
         ran.stderr.lines().skip_while(|line| !line.starts_with("warning")).collect();
     check!(last.join("\n"), @"
     warning: 1 call refused because nobody could be asked, such as Bash: make test
     hint: allow it with --allow 'Bash(make test)'
-    error: 0 of 1 workers completed
+    error: 0 of 1 workers completed; of the rest: permission denied
     hint: `tine run --resume AGENT` goes on with one of them; `tine ps` lists them
     ");
     // There is nothing to make.
     let allowed = ["--allow", "Bash(make test)", "--fail-on-tool-error"];
     let ran = home.ran(&[&["fan", "base", "-d", "run the tests"][..], &allowed].concat());
     assert_eq!(ran.code, 54);
+}
+
+#[test]
+fn a_way_to_end_that_all_share_is_the_exit_code() {
+    let home = home();
+    let limited = ["fan", "base", "-d", "count the lines", "--max-turns", "1"];
+    let ran = home.ran(&limited);
+    assert_eq!(ran.code, 53, "{}", ran.stderr);
+    assert_eq!(home.ran(&[&limited[..], &["-d", "fail"]].concat()).code, 1);
 }
 
 #[test]

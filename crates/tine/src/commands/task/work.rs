@@ -8,6 +8,7 @@ use tine_fork::run::{Observer, RunEvent};
 use tine_model::{AgentId, TaskRecord, TaskStatus};
 use tine_runtime::{Confinement, CrewWatcher, RunOptions, TaskView};
 
+use crate::ask::Refusal;
 use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::WorkArgs;
@@ -15,8 +16,8 @@ use crate::commands::task::background::Begun;
 use crate::confine::warn_of_gaps;
 use crate::context::Context;
 use crate::crew::crew;
-use crate::ending::{Tally, warn_of_refusals};
-use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
+use crate::ending::{Tally, completed, warn_of_refusals};
+use crate::fail::{FAILED, Failure, INTERRUPTED, PERMISSION, TIMED_OUT};
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
@@ -110,7 +111,7 @@ impl<'a> Work<'a> {
         }
         let settled = self.context.runtime.settled(task);
         interruptible(settled, &self.options.cancel, || self.screen.say(STOPPING)).await?;
-        warn_of_refusals(&self.guarded.nobody.refused());
+        let refused = self.guarded.nobody.refused();
         let view = self.context.runtime.task_view(task).await?;
         if prints {
             if self.how.json {
@@ -121,13 +122,16 @@ impl<'a> Work<'a> {
             }
         }
         match self.context.terminal {
-            Some(_) => Ok(0),
-            None => self.verdict(&view),
+            Some(_) => {
+                warn_of_refusals(&refused);
+                Ok(0)
+            }
+            None => self.verdict(&view, &refused),
         }
     }
 
-    /// The exit code: 0 only for a task that was completed.
-    fn verdict(&self, view: &TaskView) -> Result<u8, Failure> {
+    /// The exit code: 0 only for a task that was completed, and of which no call was refused for want of an answer.
+    fn verdict(&self, view: &TaskView, refused: &[Refusal]) -> Result<u8, Failure> {
         let task = &view.task;
         let short = task.agent.short();
         let failed = |code, what: &str| {
@@ -135,18 +139,22 @@ impl<'a> Work<'a> {
             Err(Failure::coded(code, format!("task {short} {what}{why}"))
                 .hint(format!("`tine task resume {short} \"Go on.\"` takes it up again")))
         };
+        if task.status != TaskStatus::Completed {
+            warn_of_refusals(refused);
+        }
         match task.status {
             TaskStatus::Completed => {}
             TaskStatus::TimedOut => return failed(TIMED_OUT, "timed out"),
             TaskStatus::Cancelled => return failed(INTERRUPTED, "was cancelled"),
             TaskStatus::Interrupted => return failed(INTERRUPTED, "was interrupted"),
+            TaskStatus::Failed if refused.iter().any(|refusal| refusal.agent == task.agent) => {
+                return failed(PERMISSION, "failed");
+            }
             TaskStatus::Failed | TaskStatus::Lost => return failed(FAILED, "failed"),
             TaskStatus::Queued | TaskStatus::Running => return failed(FAILED, "has not ended"),
         }
-        let calls = self.seen.tally.failed();
-        match calls.first().filter(|_| self.how.limits.fail_on_tool_error) {
-            None => Ok(0),
-            Some(first) => Err(Failure::coded(TOOL_FAILED, format!("a tool call failed: {first}"))),
-        }
+        let minded = self.how.limits.fail_on_tool_error;
+        let failed_calls = if minded { self.seen.tally.failed() } else { Vec::new() };
+        completed(refused, &failed_calls).map_or(Ok(0), Err)
     }
 }
