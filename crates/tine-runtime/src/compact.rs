@@ -122,7 +122,7 @@ impl Runtime {
             self.compact_loaded(&lease, &mut loaded, making, (&*llm, options)).await
         };
         let compacted = compacted.await;
-        self.store().release(&lease).await?;
+        self.give_back(&lease).await?;
         compacted
     }
 

@@ -132,7 +132,7 @@ impl Runtime {
                     let task = failed(made.child, directive, error);
                     self.finish(lease, &task).await?;
                     self.leave(lease.agent).await;
-                    self.store().release(lease).await?;
+                    self.give_back(lease).await?;
                 }
             }
         }
@@ -285,7 +285,7 @@ impl Runtime {
         // One in which nothing was done is gone by now.
         task.worktree =
             self.store().task(lease.agent).await.ok().flatten().and_then(|row| row.worktree);
-        if let Err(error) = self.store().release(lease).await {
+        if let Err(error) = self.give_back(lease).await {
             task.error.get_or_insert(error.to_string());
         }
         watcher.on_end(index, &task);

@@ -53,7 +53,7 @@ impl StoreRegistry {
         let lease = lease.ok_or(StoreError::Fenced { agent })?;
         if let Err(error) = runtime.mark(&lease, AgentState::Running).await {
             // Nobody will run it, so nobody may seem to; the error of the return would hide the more important one.
-            drop(runtime.store().release(&lease).await);
+            drop(runtime.give_back(&lease).await);
             return Err(error);
         }
         let model = parent.settings.model.to_string();
@@ -72,7 +72,7 @@ impl StoreRegistry {
         let Some(lease) = self.running().remove(&result.run_id) else { return Ok(()) };
         let marked = self.runtime.mark_after(&lease, &result.outcome).await;
         // Whatever happened, the lease goes back.
-        self.runtime.store().release(&lease).await?;
+        self.runtime.give_back(&lease).await?;
         marked
     }
 }

@@ -112,7 +112,7 @@ impl Runtime {
             other => other?,
         };
         let draft = self.draft(&record, &lease.owner, (&*llm, options)).await;
-        self.store().release(&lease).await?;
+        self.give_back(&lease).await?;
         draft
     }
 
@@ -157,7 +157,7 @@ impl Runtime {
         };
         let merged = self.bring(&merge, into, lease.as_ref()).await;
         if let Some(lease) = lease {
-            self.store().release(&lease).await?;
+            self.give_back(&lease).await?;
         }
         merged
     }

@@ -75,7 +75,7 @@ impl Runtime {
         // Whoever reads mail holds the lease, so nothing is both read and taken back.
         let lease = self.acquire_once_idle(agent).await?;
         let withdrawn = self.store().withdraw_mail(agent, lease.fence, mail).await;
-        self.store().release(&lease).await?;
+        self.give_back(&lease).await?;
         Ok(withdrawn?)
     }
 

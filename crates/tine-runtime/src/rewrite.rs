@@ -40,7 +40,7 @@ impl Runtime {
     async fn append_one(&self, agent: AgentId, row: NewEntry) -> Result<EntryId, RuntimeError> {
         let lease = self.acquire(agent).await?;
         let appended = self.store().append(agent, lease.fence, &[row]).await;
-        self.store().release(&lease).await?;
+        self.give_back(&lease).await?;
         appended?.first().copied().ok_or_else(|| StoreError::no_agent(agent).into())
     }
 }

@@ -118,7 +118,7 @@ impl Runtime {
         self.keep(agent).await;
         drop(entered);
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
-        let released = self.store().release(&lease).await;
+        let released = self.give_back(&lease).await;
         let report = result?;
         released?;
         Ok(RunOutcome { agent, report })

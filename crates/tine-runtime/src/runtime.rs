@@ -67,6 +67,8 @@ pub struct Runtime {
     ports: Ports,
     owners: Arc<Path>,
     owner: Arc<Mutex<Option<Arc<Owner>>>>,
+    /// Leases that are over, and that the store could not be told of.
+    unreleased: Arc<Mutex<Vec<Lease>>>,
     toolbox: Arc<Toolbox>,
     declares_repl: bool,
     declares_crew: bool,
@@ -94,6 +96,7 @@ impl Runtime {
             ports,
             owners: owners.into(),
             owner: Arc::default(),
+            unreleased: Arc::default(),
             toolbox: Arc::new(Toolbox::built_in().with_repl()),
             declares_repl: false,
             declares_crew: false,
@@ -316,7 +319,36 @@ impl Runtime {
             notice: &task_notice,
             now_ms: self.now_ms(),
         };
-        Ok(self.store.acquire(acquire).await?)
+        match self.store.acquire(acquire).await {
+            Err(StoreError::Held { owner, .. })
+                if owner == acquire.owner && self.release_what_stayed(agent).await? =>
+            {
+                Ok(self.store.acquire(acquire).await?)
+            }
+            taken => Ok(taken?),
+        }
+    }
+
+    /// Gives a lease back. Where the store cannot be written, on a full disk for instance, this process gives it back once it needs it.
+    pub(crate) async fn give_back(&self, lease: &Lease) -> Result<(), StoreError> {
+        let released = self.store.release(lease).await;
+        if released.is_err() {
+            self.unreleased.lock().unwrap_or_else(PoisonError::into_inner).push(lease.clone());
+        }
+        released
+    }
+
+    /// Gives the leases of an agent back that could not be given back before; `false` where there is none.
+    async fn release_what_stayed(&self, agent: AgentId) -> Result<bool, StoreError> {
+        let stayed: Vec<Lease> = {
+            let mut all = self.unreleased.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extract_if(.., |lease| lease.agent == agent).collect()
+        };
+        let mut released = Ok(!stayed.is_empty());
+        for lease in &stayed {
+            released = released.and(self.give_back(lease).await.map(|()| true));
+        }
+        released
     }
 
     /// Takes the lease, and waits for it where nobody runs the agent: a process that has told of the end of a run holds it for a moment

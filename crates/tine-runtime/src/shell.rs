@@ -96,7 +96,7 @@ impl Runtime {
         };
         let arrival = self.arrive(agent, lease.as_ref(), command.to_string()).await;
         if let Some(lease) = lease {
-            self.store().release(&lease).await?;
+            self.give_back(&lease).await?;
         }
         arrival
     }

@@ -91,7 +91,7 @@ impl Runtime {
             }
             // While the lease is held, so that nobody begins in it.
             self.leave(lease.agent).await;
-            drop(self.store().release(&lease).await);
+            drop(self.give_back(&lease).await);
             // Who asked for something in the last moment was told that it waits.
             match self.taken_again(&lease, (&entered, options)).await {
                 Some(again) => lease = again,
@@ -99,7 +99,7 @@ impl Runtime {
             }
             next = self.next_of(&lease, &directive, (&entered, options)).await;
             if next.is_none() {
-                drop(self.store().release(&lease).await);
+                drop(self.give_back(&lease).await);
                 break;
             }
         }
@@ -367,7 +367,7 @@ impl Runtime {
         // The error that is returned is the more important one.
         drop(self.finish(lease, &task).await);
         self.leave(lease.agent).await;
-        drop(self.store().release(lease).await);
+        drop(self.give_back(lease).await);
         error
     }
 

@@ -46,6 +46,26 @@ async fn texts(house: &House, agent: AgentId) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn an_agent_whose_run_could_not_be_ended_in_the_store_runs_again_in_the_same_process() {
+    use sqlx::{Connection as _, Executor as _};
+    let house = House::new(ScriptedModel::new([Answer::text("One."), Answer::text("Two.")])).await;
+    let root = house.root().await;
+    let database = house.home.path().join("tine.db");
+    let mut store = sqlx::SqliteConnection::connect(&database.to_string_lossy()).await.unwrap();
+    let full = "CREATE TRIGGER full BEFORE UPDATE ON leases WHEN NEW.owner IS NULL \
+                BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END";
+    store.execute(full).await.unwrap();
+    let options = options();
+    let run = || house.runtime.run(root, Some("Go on.".into()), &options);
+    assert!(run().await.is_err());
+    // As long as it cannot be written nobody is told that another process runs it.
+    assert!(!matches!(run().await, Err(RuntimeError::Store(StoreError::Held { .. }))));
+    store.execute("DROP TRIGGER full").await.unwrap();
+    assert_eq!(run().await.unwrap().report.outcome, Outcome::Completed);
+    assert_eq!(texts(&house, root).await, ["Go on.", "One.", "Go on.", "Two."]);
+}
+
+#[tokio::test]
 async fn a_run_keeps_every_message_and_leaves_the_agent_idle() {
     let house = House::new(ScriptedModel::new([
         Answer::calls([("c1", "Glob", r#"{"pattern":"*.txt"}"#)]),

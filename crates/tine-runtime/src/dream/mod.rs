@@ -237,7 +237,7 @@ impl Runtime {
         let ran = self.dream_under(&lease, settings, (ask, gates, sessions), options).await;
         let idle = self.mark(&lease, AgentState::Idle).await;
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
-        let released = self.store().release(&lease).await;
+        let released = self.give_back(&lease).await;
         let ran = ran?;
         idle?;
         released?;
@@ -269,7 +269,7 @@ impl Runtime {
             self.tell_record(&lease, Event::Undone { run: run.to_string(), commit }).await
         };
         let undone = undone.await;
-        self.store().release(&lease).await?;
+        self.give_back(&lease).await?;
         undone?;
         let runs = self.dreams(memory_dir).await?;
         runs.into_iter().find(|row| row.run == run).ok_or_else(|| StoreError::no_agent(run).into())

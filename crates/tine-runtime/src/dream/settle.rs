@@ -57,7 +57,7 @@ impl Runtime {
             let lease = self.acquire(agent).await?;
             let healed = self.heal(&lease, record.directory.as_ref()).await;
             let idle = self.mark(&lease, AgentState::Idle).await;
-            self.store().release(&lease).await?;
+            self.give_back(&lease).await?;
             healed.and(idle)
         };
         if let Err(error) = healed.await {

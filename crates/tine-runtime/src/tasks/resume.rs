@@ -66,12 +66,12 @@ impl Runtime {
                 Ok(Resumed::Started)
             }
             Ok(None) => {
-                self.store().release(&lease).await?;
+                self.give_back(&lease).await?;
                 Ok(Resumed::Queued)
             }
             Err(error) => {
                 // The error that is returned is the more important one.
-                drop(self.store().release(&lease).await);
+                drop(self.give_back(&lease).await);
                 Err(error)
             }
         }

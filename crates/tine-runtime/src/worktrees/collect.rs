@@ -154,7 +154,7 @@ impl Runtime {
             let Gone { fate, ignored, made, is_kept, .. } =
                 fate.unwrap_or_else(|error| Gone::new(Fate::Failed(error.to_string())));
             if let Some(lease) = lease {
-                self.store().release(&lease).await?;
+                self.give_back(&lease).await?;
             }
             let agent = view.agent.as_ref().map(|agent| agent.id);
             let (name, path) = (view.name, view.path);
@@ -251,7 +251,7 @@ impl Runtime {
         let lease = self.lease_for_removal(agent).await?;
         let dropped = self.drop_leased(&record, path, going).await;
         if let Some(lease) = lease {
-            self.store().release(&lease).await?;
+            self.give_back(&lease).await?;
         }
         dropped
     }

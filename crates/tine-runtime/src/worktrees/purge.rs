@@ -102,7 +102,7 @@ impl Runtime {
         };
         let purged = self.purge_leased(due).await;
         if let Some(lease) = lease {
-            self.store().release(&lease).await?;
+            self.give_back(&lease).await?;
         }
         purged
     }
