@@ -27,7 +27,7 @@ const ADMINISTRATOR: u32 = 0;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Instructions {
     pub(crate) text: Option<String>,
-    /// One line for each nearer file that does not count.
+    /// One line for each nearer file that does not count, and for the part of one that does not.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -42,7 +42,8 @@ impl Instructions {
                 match refusal(&path, (above != directory).then_some(owners.as_slice())) {
                     Ok(None) => {}
                     Ok(Some(target)) => {
-                        if let Some(text) = read(above, &target, &path)? {
+                        if let Some((text, problem)) = read(above, &target, &path)? {
+                            left_out.extend(problem);
                             return Ok(Self { text: Some(text), left_out });
                         }
                     }
@@ -83,8 +84,13 @@ fn refusal(path: &Path, owners: Option<&[u32]>) -> Result<Option<PathBuf>, Strin
     }
 }
 
-/// Reads a file below a directory without following a link; `None` where there is no regular file.
-fn read(directory: &Path, target: &Path, shown: &Path) -> Result<Option<String>, Failure> {
+/// Reads a file below a directory without following a link, and says what of it does not count; `None` where there is no regular file.
+/// No conversation waits for a file that is too large or no text: what can be read of it counts.
+fn read(
+    directory: &Path,
+    target: &Path,
+    shown: &Path,
+) -> Result<Option<(String, Option<String>)>, Failure> {
     let shown = shown.display();
     let failed =
         |error: std::io::Error| Failure::input(format!("cannot read {shown}")).because(&error);
@@ -96,14 +102,30 @@ fn read(directory: &Path, target: &Path, shown: &Path) -> Result<Option<String>,
     if !file.metadata().map_err(failed)?.is_file() {
         return Ok(None);
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     // The length that a file states says nothing in /proc, so the limit is on what is read.
-    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > BYTES_MAX {
-        return Err(Failure::input(format!("{shown} is larger than 64 KiB"))
-            .hint("shorten it, or give a system prompt with --system"));
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let is_cut = bytes.len() as u64 > BYTES_MAX;
+    if is_cut {
+        bytes.truncate(usize::try_from(BYTES_MAX).unwrap_or(usize::MAX));
+        let whole = bytes.utf8_chunks().next().map_or(0, |first| first.valid().len());
+        // The cut may fall into a character.
+        if bytes.len() - whole < 4 {
+            bytes.truncate(whole);
+        }
     }
-    Ok(Some(text))
+    let (text, is_text) = match String::from_utf8(bytes) {
+        Ok(text) => (text, true),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), false),
+    };
+    let problem = match (is_cut, is_text) {
+        (true, _) => Some(format!("{shown} is larger than 64 KiB, and only its beginning counts")),
+        (false, false) => {
+            Some(format!("{shown} is not UTF-8, and what cannot be read counts as �"))
+        }
+        (false, true) => None,
+    };
+    Ok(Some((text, problem.map(|problem| one_line(&problem)))))
 }
 
 /// Opens a file below a directory, name by name, and follows no link. It waits for no writer of a pipe.
@@ -206,10 +228,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_large_is_an_error_and_no_file_is_nothing() {
-        let case = Case::new(&[("AGENTS.md", &"x".repeat(64 * 1024 + 1)), ("d/AGENTS.md/x", "")]);
-        let error = Instructions::find(&case.path("")).unwrap_err().text();
-        assert!(error.contains("AGENTS.md is larger than 64 KiB"), "{error}");
+    fn what_can_be_read_of_a_file_counts_and_the_rest_is_said() {
+        let case = Case::new(&[("AGENTS.md", &"ä".repeat(33_000)), ("d/AGENTS.md/x", "")]);
+        let found = Instructions::find(&case.path("")).unwrap();
+        assert_eq!(found.text.unwrap().chars().count(), 32 * 1024);
+        let why = "AGENTS.md is larger than 64 KiB, and only its beginning counts";
+        assert!(found.left_out[0].ends_with(why), "{:?}", found.left_out);
+        fs::write(case.path("AGENTS.md"), b"Use caf\xe9.").unwrap();
+        let found = Instructions::find(&case.path("")).unwrap();
+        assert_eq!(found.text.as_deref(), Some("Use caf\u{fffd}."));
+        assert!(found.left_out[0].contains("AGENTS.md is not UTF-8"), "{:?}", found.left_out);
         assert_eq!(read(&case.path("d"), Path::new("AGENTS.md"), Path::new("x")).unwrap(), None);
     }
 }
