@@ -368,7 +368,7 @@ Examples:
       from-claude-code
   tine import ~/.codex/sessions/2026/01/02/rollout-….jsonl --model \\
       openai/gpt-5.6
-  opencode export ses_1234 | tine import - --json
+  opencode export ses_1234 > s.json && tine import s.json --json
   tine import conversation.json --name from-elsewhere
   tine export 1a2b | tine import - --model sim/echo --json";
 
@@ -426,7 +426,7 @@ left out. After a compaction it begins with the summary. What cannot be read is 
 Examples:
   curl -s localhost:4096/session/ses_1234/message | tine digest --format \\
       opencode | jq -r .text
-  opencode export ses_1234 | tine digest --format opencode - | jq .stats";
+  opencode export ses_1234 > s.json && tine digest --format opencode s.json | jq .stats";
 
 pub(crate) const EXPORT: &str = "\
 Keys and passwords are replaced by [redacted: kind]; --raw leaves them in.
