@@ -97,8 +97,8 @@ pub enum Refusal {
     /// Repositories inside that git does not know.
     #[error("the checkout holds other repositories: {}", list(.0))]
     Embedded(Vec<PathBuf>),
-    /// A worktree is to go that holds repositories, whose files nobody would keep.
-    #[error("the worktree holds other repositories, which a removal would lose: {}", list(.0))]
+    /// A worktree is to go that has files in the folders of repositories, submodules among them, which nobody would keep.
+    #[error("the worktree holds files of other repositories, which a removal would lose: {}", list(.0))]
     HoldsRepositories(Vec<PathBuf>),
     /// No such commit.
     #[error("`{0}` names no commit here")]

@@ -10,6 +10,7 @@ use crate::error::{Refusal, WorktreeError};
 use crate::exact::{Exact, LeftOut, LeftOutKind, Look, Others};
 use crate::git::{Git, parts, path};
 use crate::ids::{Commit, Tree};
+use crate::removing::is_gone;
 use crate::repository::Repository;
 use crate::scratch::{Scratch, copy_index};
 
@@ -54,7 +55,8 @@ pub(crate) struct Taken {
     pub(crate) submodules: Vec<PathBuf>,
     /// Entries of the index, as lines, that git was told to overlook and whose files count all the same.
     overlooked: Vec<u8>,
-    /// Repositories inside of which the snapshot has no files: submodules, and where files in conflict are taken as they stand others.
+    /// Folders whose files the snapshot has none of: those of submodules, and where files in conflict are taken as they stand those
+    /// of other repositories.
     pub(crate) left_out: Vec<PathBuf>,
     /// Things that git knows nothing of.
     pub(crate) others: Others,
@@ -304,7 +306,7 @@ impl Repository {
         self.repositories_inside(&git, &entries(&list(&git)?)?)
     }
 
-    /// All repositories inside that have files: those that the index knows, and others.
+    /// All folders of repositories inside that have files: those that the index knows, and others.
     fn repositories_inside(
         &self,
         git: &Git,
@@ -313,13 +315,14 @@ impl Repository {
         let mut found = self.submodules_with_files(entries);
         found.extend(self.embedded(git)?);
         found.sort();
+        found.dedup();
         Ok(found)
     }
 
+    /// The folders of submodules in which anything is. Git looks into none of them, whether or not a repository is there.
     fn submodules_with_files(&self, entries: &[Entry]) -> Vec<PathBuf> {
-        let has_files = |entry: &&Entry| {
-            entry.is_repository() && self.top().join(&entry.path).join(".git").exists()
-        };
+        let has_files =
+            |entry: &&Entry| entry.is_repository() && is_filled(self.top(), &entry.path);
         entries.iter().filter(has_files).map(|entry| entry.path.clone()).collect()
     }
 
@@ -339,6 +342,20 @@ impl Repository {
         let submodules = entries.into_iter().filter(Entry::is_repository).map(|entry| entry.path);
         Ok(submodules.filter(|path| !filled.contains(path)).collect())
     }
+}
+
+/// Whether anything is in a directory below `top`; one that cannot be read counts. A link in its place, or above it, is none: git sees it
+/// itself, and what it leads to is elsewhere.
+fn is_filled(top: &Path, folder: &Path) -> bool {
+    let is_folder = |path: &Path| match fs::symlink_metadata(top.join(path)) {
+        Ok(about) => about.is_dir(),
+        Err(error) => !is_gone(&error),
+    };
+    let has_entries = || match fs::read_dir(top.join(folder)) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => !is_gone(&error),
+    };
+    folder.ancestors().all(is_folder) && has_entries()
 }
 
 /// One entry of an index.

@@ -413,13 +413,14 @@ impl Worktree {
         Ok(self.look(now_ms)?.0)
     }
 
-    /// What it holds now, and where other repositories inside are, of which that has no files.
+    /// What it holds now, and the folders of other repositories inside, of whose files that has none: also those of submodules that
+    /// are not there, if somebody wrote into them.
     pub fn look(&self, now_ms: i64) -> Result<(Snapshot, Vec<PathBuf>), WorktreeError> {
         let taken = self.repository.take(Conflicts::AsFiles, now_ms)?;
         Ok((taken.snapshot, taken.left_out))
     }
 
-    /// Where other repositories are in it, of which no state has files.
+    /// The folders in it of other repositories, of whose files no state has any.
     pub fn repositories(&self) -> Result<Vec<PathBuf>, WorktreeError> {
         self.repository.repositories()
     }
@@ -454,7 +455,7 @@ impl Worktree {
     }
 
     /// Removes it. What it holds is kept first, where that is not what it started from; of ignored files only those that came along
-    /// and that it changed. Returns what is kept. Refused where other repositories are inside, whose files nobody would keep.
+    /// and that it changed. Returns what is kept. Refused where files of other repositories are inside, which nobody would keep.
     pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
         Ok(self.remove_counted(now_ms)?.map(|removed| removed.end))
     }

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use tine_model::{AgentId, Reach, WorktreeRecord};
 use tine_store::{Lease, StoreError};
-use tine_worktree::{Found, Name, Removed, Repository, Worktree, WorktreeError};
+use tine_worktree::{
+    Found, Name, Refusal as WorktreeRefusal, Removed, Repository, Worktree, WorktreeError,
+};
 
 use super::ready::Cause;
 use super::standing::{Standing, refuse_moved};
@@ -348,7 +350,11 @@ impl Runtime {
 fn removed(worktree: Worktree, dry_run: bool, now_ms: i64) -> Result<Gone, WorktreeError> {
     let (ignored, made) = (worktree.ignored()?, worktree.made_ignored()?);
     if dry_run {
-        let changed = !ignored.is_empty() || !worktree.is_unchanged(&worktree.state(now_ms)?);
+        let (state, left_out) = worktree.look(now_ms)?;
+        if !left_out.is_empty() {
+            return Err(WorktreeRefusal::HoldsRepositories(left_out).into());
+        }
+        let changed = !ignored.is_empty() || !worktree.is_unchanged(&state);
         let fate = if changed { Fate::Removed } else { Fate::Vanished };
         return Ok(Gone { ignored, made, is_kept: changed, ..Gone::new(fate) });
     }

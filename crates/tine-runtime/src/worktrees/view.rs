@@ -70,7 +70,7 @@ pub struct Unseen {
     pub filtered: Vec<PathBuf>,
     /// Ignored files and directories that were made there, but for caches. They go with it.
     pub made: Vec<PathBuf>,
-    /// Other repositories in it. While they are there, it does not go.
+    /// Folders of other repositories in it that have files, those of submodules among them. While they are there, it does not go.
     pub repositories: Vec<PathBuf>,
 }
 
@@ -219,6 +219,18 @@ impl Runtime {
     pub async fn progress(&self, views: &[WorktreeView]) -> Vec<Option<Progress>> {
         let looks = views.iter().map(|view| self.progress_of(view));
         stream::iter(looks).buffered(WORKTREES_AT_ONCE).collect().await
+    }
+
+    /// What no diff shows of an agent's own worktree; `None` where it has none, or none any more, and where nobody can tell.
+    pub async fn unseen(&self, agent: AgentId) -> Option<Unseen> {
+        let record = self.store().worktree(agent).await.ok().flatten()?;
+        let now_ms = self.now_ms();
+        let looked = blocking(move || {
+            let worktree = worktree_of(&record)?;
+            let (start, state) = (worktree.start(), worktree.state(now_ms)?);
+            Unseen::of(worktree.repository(), &record, (start, &state))
+        });
+        looked.await.ok()
     }
 
     /// How many files of an agent's own worktree differ from its start now; of a removed one as many as did when it was last looked at.

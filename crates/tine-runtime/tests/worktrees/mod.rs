@@ -474,6 +474,62 @@ async fn what_cannot_be_forked_leaves_neither_rows_nor_files() {
     assert_eq!(git(&directory, &["worktree", "list"]).lines().count(), 2);
 }
 
+/// Git says nothing of what is written into the empty folder of a submodule.
+#[tokio::test]
+async fn a_worktree_with_files_in_the_folder_of_a_submodule_stays_and_names_it() {
+    let (house, directory) = repository(model([Answer::text("common")], |request, task| {
+        match request.text().contains("tool_result") {
+            false => call("FileWrite", json!({"file_path": "lib/new.txt", "content": "new\n"})),
+            true => report(task),
+        }
+    }))
+    .await;
+    let head = git(&directory, &["rev-parse", "HEAD"]);
+    let submodule = format!("160000,{},lib", head.trim());
+    git(&directory, &["update-index", "--add", "--cacheinfo", &submodule]);
+    std::fs::create_dir(directory.join("lib")).unwrap();
+    git(&directory, &["commit", "--quiet", "-m", "with a submodule"]);
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    say(&house, root, "Hello.").await;
+    let spec = FanSpec {
+        at: None,
+        profile: tine_runtime::WorkerProfile::default(),
+        parent: root,
+        directives: vec!["write it".to_owned()],
+        plan: Asked::Auto,
+        place: own(),
+    };
+    let watcher = Arc::new(crate::Ends::default());
+    let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
+    let worker = fan.tasks[0].agent;
+    let written = path_of(&house, worker).await.join("lib/new.txt");
+    assert!(written.exists());
+    let unseen = house.runtime.unseen(worker).await.unwrap();
+    assert_eq!((unseen.repositories, unseen.made), (vec![PathBuf::from("lib")], Vec::new()));
+    // The check sees it, too.
+    let time_max = std::time::Duration::from_secs(60);
+    let check = tine_runtime::Check { command: "test -f lib/new.txt".into(), time_max };
+    let how = (&Confinement::default(), &Default::default());
+    let candidate = house.runtime.candidate(worker, Some(&check), how).await.unwrap();
+    assert!(candidate.checked.unwrap().passed);
+    // Nobody removes it, and a dry run says so.
+    let lost = "which a removal would lose: lib";
+    let none = std::time::Duration::ZERO;
+    for dry_run in [true, false] {
+        let spec = CollectSpec { directory: directory.clone(), age_max: none, dry_run };
+        let collected = house.runtime.collect_worktrees(&spec).await.unwrap();
+        let failed = |fate: &Fate| matches!(fate, Fate::Failed(why) if why.ends_with(lost));
+        assert!(failed(&collected[0].fate), "{collected:?}");
+    }
+    let refused = house.runtime.drop_worktree(worker).await.unwrap_err().to_string();
+    assert!(refused.ends_with(lost), "{refused}");
+    assert!(written.exists());
+    std::fs::remove_file(&written).unwrap();
+    assert_eq!(house.runtime.drop_worktree(worker).await.unwrap().fate, Fate::Vanished);
+    assert_eq!(house.runtime.unseen(worker).await, None);
+}
+
 #[tokio::test]
 async fn each_worker_of_a_fan_has_its_own_port_and_place() {
     let (house, directory) = repository(model([Answer::text("common")], |request, task| {

@@ -1,7 +1,7 @@
 //! Whoever works in a worktree can write its files and git's own part of it. Nothing of that is obeyed, and nothing else is removed.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tine_worktree::{FastForward, FoundState, Merge, Name, Start, Uncommitted, Worktree};
 
@@ -216,6 +216,78 @@ fn other_repositories_inside_are_left_out_and_only_a_removal_is_refused() {
     fs::remove_dir_all(top.join("fixtures")).unwrap();
     git(&top, &["rm", "--quiet", "--cached", "fixtures/with [a]*commit"]);
     assert_eq!(worktree.remove(NOW_MS).unwrap(), None);
+}
+
+/// A repository with a submodule at `libs/other`, and a worktree of it, in which that is an empty folder.
+fn with_submodule(home: &Home, other: &Home) -> Worktree {
+    let url = other.top().display().to_string();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    home.git(&[&add[..], &[&url, "libs/other"]].concat());
+    home.git(&["commit", "--quiet", "-m", "with a submodule"]);
+    home.fork("one", Start::State).unwrap()
+}
+
+#[test]
+fn files_in_the_empty_folder_of_a_submodule_are_left_out_and_a_removal_is_refused() {
+    let (home, other) = (Home::new(), Home::new());
+    let worktree = with_submodule(&home, &other);
+    let top = worktree.repository().top().to_owned();
+    let inside = [Path::new("libs/other")];
+    let folder = top.join("libs/other");
+    fs::write(folder.join("made.txt"), "made\n").unwrap();
+    // Git says nothing of it.
+    assert_eq!(git(&top, &["status", "--porcelain", "--ignored"]), "");
+    assert_eq!(worktree.look(NOW_MS).unwrap().1, inside);
+    assert_eq!(worktree.repositories().unwrap(), inside);
+    insta::assert_snapshot!(worktree.clone().remove(NOW_MS).unwrap_err(), @"the worktree holds files of other repositories, which a removal would lose: libs/other");
+    assert!(folder.join("made.txt").exists());
+    // Who forks the worktree is told that it does not come along.
+    assert_eq!(worktree.repository().submodules().unwrap(), inside);
+    let two = worktree.repository().fork(&home.new_worktree("two", Start::State)).unwrap();
+    assert_eq!(two.look(NOW_MS).unwrap().1, [""; 0].map(PathBuf::from));
+    // A folder without files is something that was made, too.
+    fs::remove_file(folder.join("made.txt")).unwrap();
+    fs::create_dir(folder.join("empty")).unwrap();
+    assert_eq!(worktree.look(NOW_MS).unwrap().1, inside);
+    fs::remove_dir(folder.join("empty")).unwrap();
+    assert_eq!(worktree.remove(NOW_MS).unwrap(), None);
+}
+
+#[test]
+fn a_submodule_that_was_brought_into_a_worktree_stays_with_what_was_done_in_it() {
+    let (home, other) = (Home::new(), Home::new());
+    let worktree = with_submodule(&home, &other);
+    let top = worktree.repository().top().to_owned();
+    let update = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"];
+    git(&top, &update);
+    let folder = top.join("libs/other");
+    write(&folder, "a.txt", "committed\n");
+    let author = ["-c", "user.name=x", "-c", "user.email=x"];
+    git(&folder, &[&author[..], &["commit", "--quiet", "-a", "-m", "not pushed"]].concat());
+    let head = git(&folder, &["rev-parse", "HEAD"]);
+    write(&folder, "new.txt", "not committed\n");
+    let error = worktree.clone().remove(NOW_MS).unwrap_err().to_string();
+    assert!(error.ends_with("would lose: libs/other"), "{error}");
+    assert_eq!(git(&folder, &["rev-parse", "HEAD"]), head);
+    assert_eq!(fs::read_to_string(folder.join("new.txt")).unwrap(), "not committed\n");
+}
+
+#[test]
+fn a_link_in_place_of_a_submodule_is_a_change_like_any_other() {
+    let (home, other) = (Home::new(), Home::new());
+    let worktree = with_submodule(&home, &other);
+    let top = worktree.repository().top().to_owned();
+    fs::remove_dir(top.join("libs/other")).unwrap();
+    std::os::unix::fs::symlink(other.top(), top.join("libs/other")).unwrap();
+    let (state, left_out) = worktree.look(NOW_MS).unwrap();
+    assert_eq!((left_out.len(), worktree.progress(&state).unwrap()), (0, (1, 0)));
+    // Nor is anything in the worktree that a link above leads to.
+    fs::remove_file(top.join("libs/other")).unwrap();
+    fs::remove_dir(top.join("libs")).unwrap();
+    write(&home.path(), "elsewhere/other/a.txt", "elsewhere\n");
+    std::os::unix::fs::symlink(home.path().join("elsewhere"), top.join("libs")).unwrap();
+    assert_eq!(worktree.look(NOW_MS).unwrap().1, [""; 0].map(PathBuf::from));
+    assert!(worktree.remove(NOW_MS).unwrap().is_some());
 }
 
 #[test]

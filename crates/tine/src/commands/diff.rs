@@ -34,7 +34,7 @@ struct DiffJson {
     filtered: Vec<String>,
     /// Ignored files and directories that were made; they go with the worktree.
     made: Vec<String>,
-    /// Other repositories in the worktree; they are not part of the work.
+    /// Folders of other repositories in the worktree that have files; they are not part of the work.
     repositories: Vec<String>,
     /// The state of this: `ready` (in the worktree), `kept` (it was removed, and refs keep it), `vanished` (it was removed unchanged) or
     /// `gone` (somebody removed the files, and this is what was last kept).

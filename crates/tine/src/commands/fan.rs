@@ -13,7 +13,7 @@ use tine_fork::worker::{Report, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Outcome, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, Confinement, CrewWatcher, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher,
-    Inherit, Placement, RunOptions,
+    Inherit, Placement, RunOptions, Unseen,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +36,7 @@ use crate::render::json::{Denied, UsageShape};
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
 use crate::render::workers::WorkerBoard;
-use crate::render::worktree::{WorkShape, say_submodules, say_under_way, work_line};
+use crate::render::worktree::{WorkShape, say_submodules, say_under_way, work_lines};
 use crate::talk::STOPPING;
 use tine_tui::figures::{grouped, money, plural, span};
 use tine_tui::words::{BOLD, DIM, YELLOW, harmless, one_line, styled};
@@ -139,16 +139,18 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
     let Some(fanned) = run(context, args).await? else { return Ok(0) };
     let report = &fanned.report;
     let refused = fanned.guarded.nobody.refused();
+    let unseen = unseen(context, report).await;
     if json {
-        output::json(&shape(report, &refused))?;
+        output::json(&shape(report, &unseen, &refused))?;
     } else if context.terminal.is_some() {
         // The reports are in the parent's conversation.
+        output::write_out(&unseen_text(report, &unseen))?;
         output::write_out(&cache_text(&report.cache))?;
     } else {
         if output::stdout_is_terminal() && output::stderr_is_terminal() {
             output::say("");
         }
-        output::write_out(&text(report))?;
+        output::write_out(&text(report, &unseen))?;
     }
     let failed_calls = if fails { fanned.watch.tally.failed() } else { vec![] };
     if let Some(failure) = out_of_budget(context, report).await? {
@@ -232,6 +234,19 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     screen.keep_block();
     let report = fanned??;
     Ok(Some(Fanned { report, cancel, confinement, watch, guarded }))
+}
+
+/// What no diff shows of what each worker left, for a worktree of which nothing is said looks as if it were as it had begun.
+async fn unseen(context: &Context, report: &FanReport) -> Vec<Unseen> {
+    let mut all = Vec::with_capacity(report.tasks.len());
+    for task in &report.tasks {
+        let found = match task.worktree {
+            Some(_) => context.runtime.unseen(task.agent).await,
+            None => None,
+        };
+        all.push(found.unwrap_or_default());
+    }
+    all
 }
 
 /// Who sees the workers of a fan, and those that they start: the terminal that it was typed in, or a board on the screen.
@@ -324,11 +339,15 @@ fn verdict(
         .hint("`tine run --resume AGENT` goes on with one of them; `tine ps` lists them"))
 }
 
-fn shape<'a>(report: &'a FanReport, refused: &[Refusal]) -> FanShape<'a> {
+fn shape<'a>(report: &'a FanReport, unseen: &[Unseen], refused: &[Refusal]) -> FanShape<'a> {
+    let tasks = report.tasks.iter().zip(unseen).map(|(task, unseen)| {
+        let worktree = task.worktree.as_ref().map(|worktree| WorkShape::with(worktree, unseen));
+        TaskShape { worktree, ..task_shape(task) }
+    });
     FanShape {
         parent: report.parent.to_string(),
         fork_point: report.fork_point.map(|entry| entry.0),
-        tasks: report.tasks.iter().map(task_shape).collect(),
+        tasks: tasks.collect(),
         denied: refused.iter().map(Denied::from).collect(),
         cache: cache_shape(&report.cache),
     }
@@ -399,9 +418,9 @@ pub(super) fn cache_shape(cache: &CacheReport) -> CacheShape<'_> {
 }
 
 /// Each report, then what the cache did.
-fn text(report: &FanReport) -> String {
+fn text(report: &FanReport, unseen: &[Unseen]) -> String {
     let all = report.tasks.len();
-    let tasks = report.tasks.iter().enumerate().map(|(index, task)| {
+    let tasks = report.tasks.iter().zip(unseen).enumerate().map(|(index, (task, unseen))| {
         let head = format!("{}/{all} {}", index + 1, one_line(&task.directive));
         let told = match (&task.report, &task.error) {
             (Some(report), _) => harmless(report.raw.trim()),
@@ -409,7 +428,7 @@ fn text(report: &FanReport) -> String {
             (None, None) => "It said nothing.".to_owned(),
         };
         let mut under = vec![facts(task)];
-        under.extend(task.worktree.as_ref().map(work_line));
+        under.extend(task.worktree.iter().flat_map(|worktree| work_lines(worktree, unseen)));
         let mut under: Vec<String> = under.iter().map(|line| styled(DIM, line)).collect();
         if !task.flags.is_empty() {
             under.push(styled(YELLOW, &format!("look at it: {}", task.flags.join(", "))));
@@ -419,6 +438,15 @@ fn text(report: &FanReport) -> String {
     let mut text: String = tasks.collect();
     text.push_str(&cache_text(&report.cache));
     text
+}
+
+/// Where something is that no diff shows.
+fn unseen_text(report: &FanReport, unseen: &[Unseen]) -> String {
+    let found = report.tasks.iter().zip(unseen).filter(|(_, unseen)| !unseen.is_empty());
+    let lines = found.flat_map(|(task, unseen)| {
+        task.worktree.iter().flat_map(|worktree| work_lines(worktree, unseen))
+    });
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// What the cache did.

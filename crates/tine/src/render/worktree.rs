@@ -53,12 +53,27 @@ pub(crate) struct WorkShape {
     files: u32,
     /// How many commits were made in it.
     commits: u32,
+    /// Ignored files and directories that were made, where somebody looked; they go with the worktree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    made: Vec<String>,
+    /// Folders of other repositories that have files, where somebody looked; they are not part of the work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repositories: Vec<String>,
+}
+
+impl WorkShape {
+    /// With what the numbers do not count.
+    pub(crate) fn with(worktree: &TaskWorktree, unseen: &Unseen) -> Self {
+        let shown = |paths: &[PathBuf]| paths.iter().map(|path| shown_path(path)).collect();
+        let (made, repositories) = (shown(&unseen.made), shown(&unseen.repositories));
+        let TaskWorktree { path, files, commits } = worktree.clone();
+        Self { path, files, commits, made, repositories }
+    }
 }
 
 impl From<&TaskWorktree> for WorkShape {
     fn from(worktree: &TaskWorktree) -> Self {
-        let TaskWorktree { path, files, commits } = worktree.clone();
-        Self { path, files, commits }
+        Self::with(worktree, &Unseen::default())
     }
 }
 
@@ -96,7 +111,7 @@ pub(crate) fn unseen(unseen: &Unseen) -> Vec<String> {
     let inside = (!repositories.is_empty()).then(|| {
         let noun =
             if repositories.len() == 1 { "another repository" } else { "other repositories" };
-        format!("the worktree holds {noun}: {}; not part of the work", names(repositories))
+        format!("the worktree holds files of {noun}: {}; not part of the work", names(repositories))
     });
     files.into_iter().chain(hidden).chain(left).chain(inside).collect()
 }
@@ -145,6 +160,14 @@ fn names(paths: &[PathBuf]) -> String {
 /// A worktree and what was done in it, on a line.
 pub(crate) fn work_line(worktree: &TaskWorktree) -> String {
     format!("{}: {}", one_line(&worktree.path), progress(worktree.files, worktree.commits))
+}
+
+/// The same, and a line for each kind of what no diff shows.
+pub(crate) fn work_lines(worktree: &TaskWorktree, found: &Unseen) -> Vec<String> {
+    let is_all = (worktree.files, worktree.commits) != (0, 0) || found.is_empty();
+    let seen = if is_all { "" } else { " that git sees" };
+    let line = format!("{}{seen}", work_line(worktree));
+    std::iter::once(line).chain(unseen(found)).collect()
 }
 
 /// Tells a person that what the checkout is in the middle of stays where it is.
@@ -216,10 +239,17 @@ mod tests {
         1 ignored file changed: .env; `tine apply` does not bring it
         1 file changed only in what git does not see (filters, line ends, permissions): x.nb; `tine apply` does not bring it
         ignored files were made and go with the worktree: result.log
-        the worktree holds another repository: proj; not part of the work
+        the worktree holds files of another repository: proj; not part of the work
         6 ignored files changed: 1, 2, 3, 4, 5 and 1 more; `tine apply` does not bring them
-        the worktree holds other repositories: a, b; not part of the work
+        the worktree holds files of other repositories: a, b; not part of the work
         ");
+        let work = TaskWorktree { path: "/w".to_owned(), files: 0, commits: 0 };
+        insta::assert_snapshot!(work_lines(&work, &many).join("\n"), @"
+        /w: nothing changed that git sees
+        6 ignored files changed: 1, 2, 3, 4, 5 and 1 more; `tine apply` does not bring them
+        the worktree holds files of other repositories: a, b; not part of the work
+        ");
+        assert_eq!(work_lines(&work, &Unseen::default()), ["/w: nothing changed"]);
         insta::assert_snapshot!(submodules_line(&paths(&["libs/a", "libs/b"])).unwrap(), @"note: the submodules libs/a, libs/b stay at the commits that are staged, without files: `git submodule update --init` in the worktree brings them; what is changed inside does not come along");
         assert_eq!(submodules_line(&[]), None);
         insta::assert_snapshot!(shown.join("\n"), @"

@@ -22,6 +22,7 @@ use crate::interrupt::interruptible;
 use crate::limits::duration;
 use crate::output;
 use crate::prompt::or_stdin;
+use crate::render::worktree::unseen;
 use tine_tui::words::one_line;
 
 /// Whose work is to be taken.
@@ -159,6 +160,10 @@ async fn look(
         let candidate = context.runtime.candidate(*agent, check, how).await?;
         if let Some(left) = &candidate.left {
             warn_of_leavings(*agent, left);
+        }
+        let found = context.runtime.unseen(*agent).await.unwrap_or_default();
+        for line in unseen(&found) {
+            output::say(&format!("note: {}: {line}", agent.short()));
         }
         candidates.push(candidate);
     }

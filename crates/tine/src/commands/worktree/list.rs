@@ -178,8 +178,8 @@ fn changes(done: &Progress) -> String {
     let ignored = (!ignored.is_empty())
         .then(|| format!("{} changed", plural(ignored.len() as u64, "ignored file")));
     let inside = (!repositories.is_empty()).then(|| match repositories.len() {
-        1 => "1 other repository".to_owned(),
-        count => format!("{count} other repositories"),
+        1 => "files of 1 other repository".to_owned(),
+        count => format!("files of {count} other repositories"),
     });
     let git = (done.files, done.commits) != (0, 0)
         || [&ignored, &made, &inside].iter().all(|it| it.is_none());

@@ -177,6 +177,68 @@ fn a_collection_takes_what_is_old_and_keeps_what_it_held() {
     assert!(path.join("made.txt").exists());
 }
 
+/// Git says nothing of what is in the empty folder of a submodule.
+#[test]
+fn what_a_worker_writes_into_the_folder_of_a_submodule_stays_and_is_named() {
+    let home = dirty();
+    let head = git(&home.work(), &["rev-parse", "HEAD"]);
+    let submodule = format!("160000,{},lib", head.trim());
+    git(&home.work(), &["update-index", "--add", "--cacheinfo", &submodule]);
+    std::fs::create_dir(home.work().join("lib")).unwrap();
+    let fan = ["fan", "base", "--worktree", "-d", "SUBMODULE", "--permission-mode", "accept-edits"];
+    let reports = shown(&home, &home.ran(&fan));
+    let told: Vec<&str> = reports.lines().filter(|line| line.contains("that git sees")).collect();
+    let held: Vec<&str> = reports.lines().filter(|line| line.contains("worktree holds")).collect();
+    check!([told, held].concat().join("\n"), @"
+    [WORKTREE]: nothing changed that git sees
+    the worktree holds files of another repository: lib; not part of the work
+    ");
+    let all = home.json(&["worktree", "list", "--json"]);
+    let one = &all["worktrees"][0];
+    assert_eq!(one["repositories"], serde_json::json!(["lib"]));
+    let agent = one["agent"].as_str().unwrap();
+    let written = place(&home, agent).join("lib/made.txt");
+    let gc = ["worktree", "gc", "--max-age", "0s"];
+    let orders = [
+        &["worktree", "list"][..],
+        &["diff", agent],
+        &["worktree", "rm", agent],
+        &[&gc[..], &["--dry-run"]].concat(),
+        &gc,
+    ];
+    let told = orders.map(|order| crate::support::without_figures(&shown(&home, &home.ran(order))));
+    check!(told.join("\n"), @"
+    code: #
+    --- stdout
+    AGENT STATE CHANGES AGE PATH
+    [AGENT8] ready files of # other repository 0s [WORKTREE]
+    --- stderr
+    code: #
+    --- stdout
+    --- stderr
+    nothing changed that git sees
+    note: the worktree holds files of another repository: lib; not part of the work
+    code: #
+    --- stdout
+    --- stderr
+    error: the worktree holds files of other repositories, which a removal would lose: lib
+    hint: nothing was removed: move them elsewhere or delete them, and try again; what git does not track in a worktree nobody keeps
+    code: #
+    --- stdout
+    --- stderr
+    warning: kept [AGENT8] [WORKTREE]: the worktree holds files of other repositories, which a removal would lose: lib
+    # worktree kept: in use, changed within 0s, or left by a crash within the last hour; `tine worktree list` lists them
+    code: #
+    --- stdout
+    --- stderr
+    warning: kept [AGENT8] [WORKTREE]: the worktree holds files of other repositories, which a removal would lose: lib
+    # worktree kept: in use, changed within 0s, or left by a crash within the last hour; `tine worktree list` lists them
+    ");
+    assert_eq!(std::fs::read_to_string(&written).unwrap(), "made\n");
+    let json = home.json(&[&fan[..], &["--json"]].concat());
+    assert_eq!(json["tasks"][0]["worktree"]["repositories"], serde_json::json!(["lib"]));
+}
+
 #[test]
 fn what_no_diff_shows_is_named_and_kept() {
     let home = dirty();
@@ -199,18 +261,18 @@ fn what_no_diff_shows_is_named_and_kept() {
     code: #
     --- stdout
     AGENT STATE CHANGES AGE PATH
-    [AGENT8] ready # ignored file changed, # other repository 0s [WORKTREE]
+    [AGENT8] ready # ignored file changed, files of # other repository 0s [WORKTREE]
     --- stderr
     code: #
     --- stdout
     --- stderr
     nothing changed that git sees
     note: # ignored file changed: .env; `tine apply` does not bring it
-    note: the worktree holds another repository: proj; not part of the work
+    note: the worktree holds files of another repository: proj; not part of the work
     code: #
     --- stdout
     --- stderr
-    error: the worktree holds other repositories, which a removal would lose: proj
+    error: the worktree holds files of other repositories, which a removal would lose: proj
     hint: nothing was removed: move them elsewhere or delete them, and try again; what git does not track in a worktree nobody keeps
     code: 0
     --- stdout

@@ -38,6 +38,10 @@ when = { user_contains = "WRITE" }
 text = "Scope: a file\nResult: {{tool_result.last}}"
 
 [[turn]]
+when = { user_contains = "SUBMODULE", tool_results = 0 }
+tool_calls = [{ name = "FileWrite", input = { file_path = "lib/made.txt", content = "made\n" } }]
+
+[[turn]]
 when = { user_contains = "COMMIT", tool_results = 0 }
 tool_calls = [{ name = "Bash", input = { command = "echo two > b.txt && git add b.txt && git commit -qm 'Add b' && git log --oneline | wc -l" } }]
 
