@@ -64,6 +64,10 @@ fn frames(text: &str) -> Vec<(&'static str, String)> {
         ("another directory", moved_notice(text, text)),
         ("instructions", system_prompt(Some(text))),
         ("worktree", worktree_notice((text, text), (text, text), None, &[], true)),
+        (
+            "worktree with submodules",
+            worktree_notice((text, text), (text, text), None, &[text.into()], true),
+        ),
         ("worktree without history", worktree_notice((text, text), (text, text), None, &[], false)),
         ("forked worker", worker_directive(text, &Inherits::default())),
         ("fresh worker", fresh_directive(text)),
@@ -90,6 +94,14 @@ fn a_file_cannot_speak_as_the_user() {
     </user-command>
     ");
     assert_eq!(UserCommand::parse(&ran.to_string()), Some(ran));
+}
+
+#[test]
+fn whoever_works_where_submodules_have_no_files_is_told_who_brings_them() {
+    let paths = [Path::new("lib").to_owned(), Path::new("vendor/x").to_owned()];
+    let notice = worktree_notice(("/w", "/o"), ("/w", "/o"), None, &paths, false);
+    let told = notice.lines().find(|line| line.contains("ubmodule")).unwrap();
+    insta::assert_snapshot!(told, @"Submodules have no files here and stay at their commits: lib, vendor/x. Write nothing into their folders, for it is no part of your work. `git submodule update` is refused; if you need their files, say so: a person can bring them.");
 }
 
 /// Text with tags of frames in every spelling.

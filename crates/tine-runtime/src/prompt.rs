@@ -71,7 +71,8 @@ pub(crate) fn worktree_notice(
             more => format!(" and {more} more"),
         };
         notice.push_str(&format!(
-            "\nSubmodules have no files here and stay at their commits: {}{more}.",
+            "\nSubmodules have no files here and stay at their commits: {}{more}. Write nothing into their folders, for it is no \
+            part of your work. `git submodule update` is refused; if you need their files, say so: a person can bring them.",
             shown.join(", ")
         ));
     }

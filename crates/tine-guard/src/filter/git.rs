@@ -74,6 +74,14 @@ const PLAIN_SETTINGS: [&str; 8] = [
 const REBASE_VALUED: [&str; 7] =
     ["--onto", "-s", "--strategy", "-X", "--strategy-option", "-C", "--whitespace"];
 
+/// What else can be done where another repository would be made.
+const OTHER_REPOSITORY: &str = "Write your files in this worktree as they are, without a repository of their own; if the task needs one, \
+    say so in your report.";
+
+/// The same where files of a submodule would be brought.
+const SUBMODULE: &str = "Only a person brings files of submodules, or a setup command of theirs. Write nothing into the folders of \
+    submodules, for it is no part of your work; if the task needs them, say so in your report.";
+
 /// Refuses a command text in which git would touch what is shared.
 pub(super) fn judge(worktree: &Path, text: &ShellText) -> Result<(), Denial> {
     let reading = text.reading();
@@ -141,10 +149,19 @@ fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
 
 fn refusal(name: &str, words: &[&str]) -> Denial {
     let first = words.first().map_or(String::new(), |word| format!(" {}", told(word)));
-    shared(format!(
-        "`git {}{first}` may change what all worktrees of the repository share",
-        told(name)
-    ))
+    let command = format!("`git {}{first}`", told(name));
+    match name {
+        "init" | "clone" => Denial::new(
+            DenialCode::SharedGit,
+            format!("{command} makes another repository, whose files are no part of your work"),
+            OTHER_REPOSITORY,
+        ),
+        name => {
+            let denial =
+                shared(format!("{command} may change what all worktrees of the repository share"));
+            if name == "submodule" { denial.with_hint(SUBMODULE.to_owned()) } else { denial }
+        }
+    }
 }
 
 fn is_inside(worktree: &Path, folder: &str) -> bool {

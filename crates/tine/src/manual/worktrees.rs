@@ -64,7 +64,7 @@ pub(super) const WORKTREES: Section = Section {
         ("tine worktree rm", "remove one now; refused while an agent runs in it"),
         (
             "submodules",
-            "stay at the commits that are staged, without files; those that have files in the checkout are named, and so they are to the agent. `git submodule update --init` there, or as worktree.setup, brings files of their commits. What is changed inside them does not come along, and `tine apply` changes none",
+            "stay at the commits that are staged, without files; those that have files in the checkout are named, and so they are to the agent. `git submodule update --init` there, typed by a person or as worktree.setup, brings files of their commits; agents are refused it. What is changed inside them does not come along, and `tine apply` changes none. A worktree in which anything was written into the folder of a submodule stays, and rm and gc refuse it, until that is moved away",
         ),
         (
             "refused by name, before anything is made",

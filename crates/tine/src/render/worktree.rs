@@ -208,7 +208,7 @@ fn submodules_line(submodules: &[PathBuf]) -> Option<String> {
     };
     let line = || {
         format!(
-            "note: the {noun} {} {stay}, without files: `git submodule update --init` in the worktree brings them; what is changed inside does not come along",
+            "note: the {noun} {} {stay}, without files: `git submodule update --init` in the worktree brings them, by a person's hand or as worktree.setup; agents are refused it; what is changed inside does not come along",
             names(submodules)
         )
     };
@@ -250,7 +250,7 @@ mod tests {
         the worktree holds files of other repositories: a, b; not part of the work
         ");
         assert_eq!(work_lines(&work, &Unseen::default()), ["/w: nothing changed"]);
-        insta::assert_snapshot!(submodules_line(&paths(&["libs/a", "libs/b"])).unwrap(), @"note: the submodules libs/a, libs/b stay at the commits that are staged, without files: `git submodule update --init` in the worktree brings them; what is changed inside does not come along");
+        insta::assert_snapshot!(submodules_line(&paths(&["libs/a", "libs/b"])).unwrap(), @"note: the submodules libs/a, libs/b stay at the commits that are staged, without files: `git submodule update --init` in the worktree brings them, by a person's hand or as worktree.setup; agents are refused it; what is changed inside does not come along");
         assert_eq!(submodules_line(&[]), None);
         insta::assert_snapshot!(shown.join("\n"), @"
         nothing changed
