@@ -22,6 +22,8 @@ export class Notices {
   private readonly awaited = new Map<string, number>();
   /** Parents whose notices wait for the end of a turn, or for its next call. */
   private readonly held = new Set<string>();
+  /** Parents in which messages are undone: a message that is added would throw them away, and what they changed with them. */
+  private readonly undone = new Set<string>();
   private readonly timers = new Map<string, NodeJS.Timeout>();
 
   constructor(
@@ -63,8 +65,14 @@ export class Notices {
     if (this.held.has(parent)) this.soon(parent);
   }
 
+  /** Nothing is undone in a parent: it was redone, or its user went on without. */
+  whole(parent: string): void {
+    if (this.undone.has(parent)) this.soon(parent);
+  }
+
   private async tell(parent: string): Promise<void> {
     this.held.delete(parent);
+    this.undone.delete(parent);
     const tasks = (await this.registry.all()).filter((task) => task.parent === parent);
     const isNews = (task: Task) => task.notice === "due" || task.waits?.some(({ isTold }) => !isTold);
     // Another process that runs a task tells of it, and knows whether the parent is busy.
@@ -86,6 +94,11 @@ export class Notices {
     const settings = settingsOf(messages) ?? tasks[0]!.settings;
     // A notice for an agent that is gone would be stored nowhere.
     const isThere = (await this.host.agents()).some(({ name }) => name === settings.agent);
+    // Looked at last, as its user may undo at any time.
+    if ((await this.host.session(parent))?.revert) {
+      this.undone.add(parent);
+      return;
+    }
     await this.host.note(parent, isThere ? settings : { model: settings.model }, notice(ends, waits, tasks));
     await this.markTold(ends, waits);
   }

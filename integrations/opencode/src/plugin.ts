@@ -48,6 +48,8 @@ async function heard(tasks: Tasks, event: Event): Promise<void> {
       const { sessionID, status } = event.properties;
       return status.type === "retry" ? tasks.retried(sessionID, status.attempt, status.message) : undefined;
     }
+    case "session.updated":
+      return tasks.updated(event.properties.sessionID, event.properties.info.revert);
     case "session.deleted":
       return tasks.deleted(event.properties.sessionID);
     case "message.part.updated": {

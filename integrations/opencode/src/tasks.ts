@@ -147,9 +147,10 @@ export class Tasks {
     if (isActive(task)) throw new Refusal(`Task ${task.id} still works. It can be resumed when it has ended.`);
     const { session, lead } = task;
     // Without its lead it was not ready: it may have half of what it was to inherit, and more than it may do.
-    if (!session || !lead || !(await this.host.session(session))) {
-      throw new Refusal(`Task ${task.id} has no session to resume; start a new task.`);
-    }
+    const own = session && lead ? await this.host.session(session) : undefined;
+    if (!session || !lead || !own) throw new Refusal(`Task ${task.id} has no session to resume; start a new task.`);
+    // A prompt would throw away what is undone, and what it changed with it.
+    if (own.revert) throw new Refusal(words.undone(task));
     if (!(await this.host.agents()).some(({ name }) => name === task.settings.agent)) {
       throw new Refusal(`The agent "${task.settings.agent}" of task ${task.id} is gone; start a new task.`);
     }
@@ -268,6 +269,11 @@ export class Tasks {
   async idle(sessionID: string): Promise<void> {
     this.notices.moves(sessionID);
     await this.settle(sessionID);
+  }
+
+  /** A session is as `revert` says: it has messages that are undone, or none. */
+  updated(sessionID: string, revert: object | undefined): void {
+    if (!revert) this.notices.whole(sessionID);
   }
 
   /** A call runs in a session. */

@@ -115,6 +115,10 @@ export function started(task: Task): string {
   return `Task ${task.id}${markers(task)} works in the background: "${task.description}" (agent ${task.settings.agent}).`;
 }
 
+export function undone({ id, session }: Task): string {
+  return `Messages are undone in the session of task ${id} (${session}), and a prompt would throw them away for good. It can be resumed when the user has opened that session and redone them (/redo), or gone on without them.`;
+}
+
 /** A task that another OpenCode runs. */
 export function elsewhere({ id, owner }: Task): string {
   return `Task ${id} works in another OpenCode (process ${owner.pid}); only that one can stop it.`;

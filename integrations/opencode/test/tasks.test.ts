@@ -40,8 +40,10 @@ function host(failing: string[] = []) {
       };
     },
   };
-  return { calls, host: new Proxy({}, handler) as Host };
+  return { calls, answers, host: new Proxy({}, handler) as Host };
 }
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 let number = 0;
 const registry = () => new Registry(join(place, `${number++}.json`));
@@ -144,6 +146,36 @@ test("an agent that works for another may do no more than that one", () => {
   assert.deepEqual(narrowed(build, build), []);
   assert.deepEqual(differences(plan, build, ["bash", "edit", "write"]), ["a reminder of its mode"]);
   assert.deepEqual(differences(build, plan, ["bash", "edit", "write"]), ["no edit, write", "a reminder of its mode"]);
+});
+
+test("a notice waits while messages of its parent are undone, and comes when they are not", async () => {
+  const { calls, answers, host: undoing } = host();
+  const rows = registry();
+  const tasks = new Tasks(undoing, rows, 1_000);
+  await tasks.start(start, caller);
+  answers["session"] = { id: "ses_parent", revert: { messageID: "msg_hello" } };
+  answers["messages"] = [message("user", "go"), message("assistant", "done")];
+  await rows.change(([task]) => void (task!.after = undefined));
+  await tasks.idle("ses_child");
+  await pause(600);
+  assert.ok(calls.includes("session ses_parent") && !calls.some((call) => call.startsWith("note")), calls.join());
+  answers["session"] = { id: "ses_parent" };
+  tasks.updated("ses_parent", undefined);
+  await pause(600);
+  assert.deepEqual(calls.filter((call) => call.startsWith("note")), ["note ses_parent"]);
+  assert.equal((await tasks.ofParent("ses_parent"))[0]?.notice, "told");
+});
+
+test("a task in whose session messages are undone is not resumed", async () => {
+  const { calls, answers, host: undoing } = host();
+  const rows = registry();
+  const tasks = new Tasks(undoing, rows, 1_000);
+  await tasks.start(start, caller);
+  const [task] = await rows.change((all) => [Object.assign(all[0]!, { status: "completed", notice: "told" })]);
+  answers["session"] = { id: "ses_child", revert: { messageID: "msg_hello" } };
+  const prompts = calls.filter((call) => call.startsWith("prompt")).length;
+  await assert.rejects(tasks.resume(task!.id, "more", caller), (error) => error instanceof Refusal && /undone/.test(error.message));
+  assert.equal(calls.filter((call) => call.startsWith("prompt")).length, prompts);
 });
 
 test("a task that is ended while it is started does not work", async () => {

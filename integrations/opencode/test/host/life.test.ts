@@ -107,6 +107,24 @@ test("a notice waits where it would force a further request", async () => {
   assert.equal(turns.length, 4);
 });
 
+test("a notice does not throw away what its user has undone", async () => {
+  const parent = await machine.session("undone");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK gate");
+  await machine.say(parent, "to be undone");
+  const count = (await machine.messages(parent.id)).length;
+  const undone = (await machine.messages(parent.id)).find(({ parts }) => words(parts) === "to be undone")!;
+  await machine.api.session.revert({ sessionID: parent.id, messageID: undone.info.id });
+  machine.openGate();
+  await until(() => (machine.task(parent).notice === "due" ? true : undefined));
+  await new Promise((done) => setTimeout(done, 1_000));
+  assert.equal((await machine.messages(parent.id)).length, count);
+  await machine.api.session.unrevert({ sessionID: parent.id });
+  await machine.told(parent);
+  assert.ok((await machine.messages(parent.id)).some(({ info }) => info.id === undone.info.id));
+  assert.equal((await machine.notices(parent)).split("status=").length, 2);
+});
+
 test("two parents hear of their own tasks alone, and cannot touch the other's", async () => {
   const parents = [await machine.session("first"), await machine.session("second")];
   for (const parent of parents) await machine.say(parent, "hello");
