@@ -12,6 +12,7 @@ import {
   type FilePart,
   type OpencodeClient,
   type Part,
+  type PermissionRule,
   type PermissionRuleset,
   type Session,
   type SessionStatus,
@@ -20,7 +21,7 @@ import {
   type UserMessage,
 } from "@opencode-ai/sdk/v2/client";
 
-export type { Agent, AssistantMessage, FilePart, Part, PermissionRuleset, Session, TextPart, ToolPart, UserMessage };
+export type { Agent, AssistantMessage, FilePart, Part, PermissionRule, PermissionRuleset, Session, TextPart, ToolPart, UserMessage };
 
 /** A message with its parts, as `GET /session/{id}/message` lists them, oldest first. */
 export interface Message {

@@ -3,7 +3,7 @@
 import { differences, narrowed } from "./agents.js";
 import { plan, whole, type Statistics } from "./cut.js";
 import { digest, hasTine } from "./digest.js";
-import { Host, told, type Agent, type Message, type Session } from "./host.js";
+import { Host, told, type Agent, type Message, type PermissionRuleset, type Session } from "./host.js";
 import { Notices } from "./notices.js";
 import { find, isActive, isAlive, isOurs, newId, owner, type Context, type Registry, type Task } from "./registry.js";
 import { before, judge, said, settingsOf, turn, type End } from "./turn.js";
@@ -115,8 +115,7 @@ export class Tasks {
     const session = isFork ? await this.host.fork(parent.id, caller.messageID) : await this.host.create(parent.id, title);
     made.session = session.id;
     await this.registry.update(task.id, (row) => (row.session = session.id));
-    // A worker may do what its parent may, and no more.
-    await this.host.entitle(session.id, title, [...(parent.permission ?? []), ...(own ? narrowed(own, agent) : [])]);
+    await this.host.entitle(session.id, title, entitled(parent.permission ?? [], own, agent));
     if (text) await this.host.note(session.id, task.settings, [{ text: text.text, synthetic: true }]);
     const inherited = isFork || text ? await this.host.messages(session.id) : [];
     await this.registry.update(task.id, (row) => (row.after = inherited.at(-1)?.info.id));
@@ -418,6 +417,11 @@ function settingsFor(agent: Agent, messages: Message[], caller: Caller): Task["s
   const { system: _, variant, ...rest } = parent;
   const own = agent.model ? { model: agent.model, variant: agent.variant } : { variant };
   return { ...rest, ...own, agent: agent.name };
+}
+
+/** Rules for a task's session, which count behind those of its agent: a worker may do what its parent may, and no more. */
+function entitled(parent: PermissionRuleset, own: Agent | undefined, agent: Agent): PermissionRuleset {
+  return own && own.name !== agent.name ? narrowed([...own.permission, ...parent], agent.permission) : parent;
 }
 
 async function pause(ms: number): Promise<void> {

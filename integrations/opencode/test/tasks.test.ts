@@ -8,6 +8,7 @@ import { differences, narrowed } from "../src/agents.js";
 import { HostError, type Agent, type Host, type Message } from "../src/host.js";
 import { Registry, type Task } from "../src/registry.js";
 import { Refusal, Tasks, type Start } from "../src/tasks.js";
+import { matches } from "../src/patterns.js";
 import { judge, said } from "../src/turn.js";
 import * as words from "../src/words.js";
 
@@ -134,18 +135,42 @@ test("the list has its newest first, its markers and its totals", () => {
   );
 });
 
-test("an agent that works for another may do no more than that one", () => {
-  const rule = (permission: string, action: "allow" | "ask" | "deny", pattern = "*") => ({ permission, pattern, action });
-  const agent = (name: string, ...permission: ReturnType<typeof rule>[]) => ({ name, mode: "all", options: {}, permission }) as Agent;
-  const plan = agent("plan", rule("*", "allow"), rule("edit", "deny"), rule("bash", "ask"));
-  const build = agent("build", rule("*", "allow"));
-  assert.deepEqual(narrowed(plan, build), [rule("edit", "deny"), rule("bash", "ask")]);
-  // What asks for one is denied for the other, and stays so.
-  const reader = agent("reader", rule("*", "deny"), rule("read", "allow"));
-  assert.deepEqual(narrowed(plan, reader).at(-1), rule("*", "deny"));
-  assert.deepEqual(narrowed(build, build), []);
-  assert.deepEqual(differences(plan, build, ["bash", "edit", "write"]), ["a reminder of its mode"]);
-  assert.deepEqual(differences(build, plan, ["bash", "edit", "write"]), ["no edit, write", "a reminder of its mode"]);
+const rule = (permission: string, action: "allow" | "ask" | "deny", pattern = "*") => ({ permission, pattern, action });
+const agent = (name: string, ...permission: ReturnType<typeof rule>[]) => ({ name, mode: "all", options: {}, permission }) as Agent;
+
+/** What OpenCode does by these rules. */
+const action = (rules: ReturnType<typeof narrowed>, permission: string, text: string) =>
+  rules.findLast((each) => matches(each.permission, permission) && matches(each.pattern, text))?.action ?? "ask";
+
+test("an agent that works for another may do what both may, and no more", () => {
+  const plan = [rule("*", "allow"), rule("edit", "deny"), rule("edit", "allow", "plans/*.md"), rule("bash", "ask"), rule("bash", "allow", "echo *")];
+  const build = [rule("*", "allow")];
+  const explore = [...build, rule("*", "deny"), rule("read", "allow"), rule("read", "ask", "*.env"), rule("bash", "allow", "echo *"), rule("grep", "allow")];
+  const reader = narrowed(build, explore);
+  assert.deepEqual(["read", "grep", "edit"].map((tool) => action(reader, tool, "a")), ["allow", "allow", "deny"]);
+  assert.deepEqual([action(reader, "read", ".env"), action(reader, "bash", "echo hi"), action(reader, "bash", "rm")], ["ask", "allow", "deny"]);
+  assert.deepEqual(narrowed(plan, explore).findLast(({ permission }) => matches(permission, "edit")), rule("*", "deny"));
+  assert.deepEqual([action(narrowed(plan, build), "edit", "a"), action(narrowed(plan, build), "edit", "plans/a.md")], ["deny", "allow"]);
+  assert.deepEqual([action(narrowed(plan, build), "bash", "ls"), action(narrowed(plan, build), "bash", "echo hi")], ["ask", "allow"]);
+  assert.deepEqual(narrowed(build, build), build);
+  assert.deepEqual(differences(agent("plan", ...plan), agent("build", ...build), ["bash", "edit", "write"]), ["a reminder of its mode"]);
+  assert.deepEqual(differences(agent("build", ...build), agent("explore", ...explore), ["bash", "edit", "write", "read"]), ["no edit, write"]);
+});
+
+test("of any rules the stricter counts, for any text", () => {
+  let seed = 1;
+  const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+  const text = (letters: string, length: number) => Array.from({ length: random(length + 1) }, () => letters[random(letters.length)]).join("");
+  const rules = () => Array.from({ length: random(4) }, () => rule(text("ab*", 2), (["allow", "ask", "deny"] as const)[random(3)]!, text("ab *?", 4)));
+  for (let round = 0; round < 3_000; round += 1) {
+    const [one, two] = [rules(), rules()];
+    const rank = (each: string) => ["allow", "ask", "deny"].indexOf(each);
+    for (let probe = 0; probe < 10; probe += 1) {
+      const [permission, at] = [text("ab", 2), text("ab ", 4)];
+      const wanted = [action(one, permission, at), action(two, permission, at)].sort((left, right) => rank(right) - rank(left))[0];
+      assert.equal(action(narrowed(one, two), permission, at), wanted, JSON.stringify([one, two, permission, at]));
+    }
+  }
 });
 
 test("a notice waits while messages of its parent are undone, and comes when they are not", async () => {

@@ -101,6 +101,8 @@ test("another agent is run as named, and the answer says what is shared", async 
   assert.match(await machine.say(parent, "START explore\nWORK quick"), /agent explore sends another system prompt, no .*edit.*; so the cache serves nothing/);
   const [explorer] = await machine.told(parent);
   assert.equal(explorer?.settings.agent, "explore");
+  const declared = (machine.firstRequests(parent)[0]!.body.tools as { name: string }[]).map(({ name }) => name);
+  assert.deepEqual(["read", "grep", "bash", "edit", "write"].map((name) => declared.includes(name)), [true, true, true, false, false], declared.join());
 
   const other = await machine.session("same");
   await machine.say(other, `same ${LONG}`);
