@@ -1,7 +1,9 @@
 // What parents are told of their tasks: each end and each wait once, several at a time in one message.
 
-import { told, type Host, type Message, type Text } from "./host.js";
-import { isActive, isOurs, type Registry, type Task } from "./registry.js";
+import { randomUUID } from "node:crypto";
+
+import { told, type Host, type Message, type Settings, type Text } from "./host.js";
+import { isActive, isAlive, isOurs, owner, type Registry, type Task } from "./registry.js";
 import { hasOpenCall, settingsOf } from "./turn.js";
 import * as words from "./words.js";
 
@@ -10,6 +12,8 @@ const COALESCE_MS = 200;
 /** After a failure it is tried again, later each time. */
 const AGAIN_MS = 1_000;
 const AGAIN_MS_MAX = 60_000;
+/** How long the end of OpenCode waits for a notice that is being stored. */
+const STOP_MS_MAX = 2_000;
 
 interface Wait {
   task: Task;
@@ -25,6 +29,10 @@ export class Notices {
   /** Parents in which messages are undone: a message that is added would throw them away, and what they changed with them. */
   private readonly undone = new Set<string>();
   private readonly timers = new Map<string, NodeJS.Timeout>();
+  /** This plugin among those of all processes, and of this one, in which OpenCode may load it more than once. */
+  private readonly plugin = randomUUID();
+  private readonly telling = new Set<Promise<void>>();
+  private isStopped = false;
 
   constructor(
     private readonly host: Host,
@@ -48,16 +56,27 @@ export class Notices {
 
   /** Tells a parent in a moment what there is to tell. */
   soon(parent: string, waitMs = COALESCE_MS, againMs = AGAIN_MS): void {
-    if (this.timers.has(parent)) return;
+    if (this.isStopped || this.timers.has(parent)) return;
     const timer = setTimeout(() => {
       this.timers.delete(parent);
-      this.inOrder(parent, () => this.tell(parent)).catch((error: unknown) => {
+      const telling = this.inOrder(parent, () => this.tell(parent)).catch((error: unknown) => {
+        if (this.isStopped) return;
         void this.host.warn(`a notice to ${parent} waits: ${told(error)}`);
         this.soon(parent, againMs, Math.min(AGAIN_MS_MAX, 2 * againMs));
       });
+      this.telling.add(telling);
+      void telling.then(() => this.telling.delete(telling));
     }, waitMs);
     timer.unref?.();
     this.timers.set(parent, timer);
+  }
+
+  /** Tells no more: a request to an OpenCode that ends begins it anew. What is due is left to the next. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    this.timers.clear();
+    await Promise.race([Promise.all(this.telling), new Promise((resolve) => setTimeout(resolve, STOP_MS_MAX).unref?.())]);
   }
 
   /** A turn of a parent has ended, or has a call now, and so a further request comes: a notice forces none. */
@@ -74,19 +93,9 @@ export class Notices {
     this.held.delete(parent);
     this.undone.delete(parent);
     const tasks = (await this.registry.all()).filter((task) => task.parent === parent);
-    const isNews = (task: Task) => task.notice === "due" || task.waits?.some(({ isTold }) => !isTold);
-    // Another process that runs a task tells of it, and knows whether the parent is busy.
-    const news = tasks.filter((task) => isNews(task) && isOurs(task));
-    if (!news.length || !(await this.host.session(parent))) return;
+    const { ends, waits } = this.news(tasks);
+    if ((!ends.length && !waits.length) || !(await this.host.session(parent))) return;
     const messages = await this.host.messages(parent);
-    await this.noteWhatWasTold(news, messages);
-    // An end for which a call waits is that call's answer.
-    const ends = news.filter((task) => task.notice === "due" && !this.awaited.has(task.id));
-    ends.sort((one, other) => urgency(one) - urgency(other));
-    const waits: Wait[] = news.flatMap((task) =>
-      (task.waits ?? []).filter(({ isTold }) => !isTold).map((wait) => ({ task, ...wait })),
-    );
-    if (!ends.length && !waits.length) return;
     if ((await this.host.statuses())[parent] && !hasOpenCall(messages)) {
       this.held.add(parent);
       return;
@@ -94,13 +103,58 @@ export class Notices {
     const settings = settingsOf(messages) ?? tasks[0]!.settings;
     // A notice for an agent that is gone would be stored nowhere.
     const isThere = (await this.host.agents()).some(({ name }) => name === settings.agent);
+    const claimed = await this.claim(parent);
+    try {
+      await this.tellOf(claimed, isThere ? settings : { model: settings.model }, tasks);
+    } finally {
+      await this.release(claimed);
+    }
+  }
+
+  private async tellOf(claimed: Task[], settings: Settings, tasks: Task[]): Promise<void> {
+    const parent = claimed[0]?.parent;
+    if (!parent) return;
+    // Read behind the claim: what another one told before it ended is there.
+    await this.noteWhatWasTold(claimed, await this.host.messages(parent));
+    const { ends, waits } = this.news(claimed);
+    if (!ends.length && !waits.length) return;
     // Looked at last, as its user may undo at any time.
     if ((await this.host.session(parent))?.revert) {
       this.undone.add(parent);
       return;
     }
-    await this.host.note(parent, isThere ? settings : { model: settings.model }, notice(ends, waits, tasks));
+    if (this.isStopped) return;
+    ends.sort((one, other) => urgency(one) - urgency(other));
+    await this.host.note(parent, settings, notice(ends, waits, tasks));
     await this.markTold(ends, waits);
+  }
+
+  /** What there is to tell of these tasks. An end for which a call waits is that call's answer. */
+  private news(tasks: Task[]): { ends: Task[]; waits: Wait[] } {
+    // Another process that runs a task tells of it, and knows whether the parent is busy.
+    const own = tasks.filter(isOurs);
+    return {
+      ends: own.filter((task) => task.notice === "due" && !this.awaited.has(task.id)),
+      waits: own.flatMap((task) => (task.waits ?? []).filter(({ isTold }) => !isTold).map((wait) => ({ task, ...wait }))),
+    };
+  }
+
+  /** Takes what there is to tell of a session's tasks, so that nobody else tells it. */
+  private async claim(parent: string): Promise<Task[]> {
+    return this.registry.change((rows) => {
+      const { ends, waits } = this.news(rows.filter((row) => row.parent === parent));
+      const news = new Set([...ends, ...waits.map(({ task }) => task)]);
+      const free = [...news].filter(({ teller }) => !teller || teller.plugin === this.plugin || !isAlive(teller.owner));
+      for (const row of free) row.teller = { plugin: this.plugin, owner: owner() };
+      return structuredClone(free);
+    });
+  }
+
+  private async release(claimed: Task[]): Promise<void> {
+    if (!claimed.length) return;
+    await this.registry.change((rows) => {
+      for (const row of rows) if (row.teller?.plugin === this.plugin && claimed.some(({ id }) => id === row.id)) delete row.teller;
+    });
   }
 
   /** A notice that was sent by an OpenCode that ended right after it is in the conversation. */

@@ -34,6 +34,7 @@ async function server(input: PluginInput, given?: PluginOptions): Promise<Hooks>
   tasks.watch();
   return {
     tool: tools(tasks, options.fork),
+    dispose: async () => guarded(tasks.stop()),
     event: async ({ event }) => guarded(heard(tasks, event as Event)),
   };
 }

@@ -53,6 +53,8 @@ export interface Task {
   report?: string;
   /** The notice of the last end: not yet due, to be sent, or in the parent's conversation. */
   notice?: "due" | "told";
+  /** Who is about to tell of it. Nobody else does while that one is there. */
+  teller?: { plugin: string; owner: Owner };
   /** What it waits for, and the requests that the parent was told of. */
   waits?: { request: string; what: string; isTold: boolean }[];
   /** Left out of the list; what it was stays. */
@@ -184,6 +186,10 @@ let self: Owner | undefined;
 export function owner(): Owner {
   self ??= { pid: process.pid, began: began(process.pid) ?? "" };
   return self;
+}
+
+export function isSame(one: Owner, other: Owner): boolean {
+  return one.pid === other.pid && one.began === other.began;
 }
 
 /** Whether a process still is there. */

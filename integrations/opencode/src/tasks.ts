@@ -5,8 +5,8 @@ import { plan, whole, type Statistics } from "./cut.js";
 import { digest, hasTine } from "./digest.js";
 import { Host, told, type Agent, type Message, type PermissionRuleset, type Session } from "./host.js";
 import { Notices } from "./notices.js";
-import { find, isActive, isAlive, isOurs, newId, owner, type Context, type Registry, type Task } from "./registry.js";
-import { before, judge, said, settingsOf, turn, type End } from "./turn.js";
+import { find, isActive, isAlive, isOurs, isSame, newId, owner, type Context, type Registry, type Task } from "./registry.js";
+import { before, isCut, judge, said, settingsOf, turn, type End } from "./turn.js";
 import * as words from "./words.js";
 
 /** A call that is refused. Its message is the answer. */
@@ -36,10 +36,13 @@ const TAKE_UP_MS = 10_000;
 /** After a failure it is tried again, later each time. */
 const AGAIN_MS = 1_000;
 const AGAIN_MS_MAX = 60_000;
+/** How long it is waited whether a task was interrupted alone, or OpenCode ends. */
+const CUT_MS = 500;
 /** Requests to OpenCode at once, where many messages or parts change. */
 const AT_ONCE = 8;
 /** Sessions above one another that are looked through for a worker. */
 const ANCESTORS_MAX = 16;
+const LOST: End = { status: "lost", reason: "OpenCode ended or was reloaded while it worked" };
 /** What makes a text of an Anthropic conversation a cache breakpoint. */
 const MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
@@ -51,6 +54,8 @@ export class Tasks {
   private readonly failures = new Map<string, string>();
   /** What happens to one session happens in order. */
   private readonly turns = new Map<string, Promise<unknown>>();
+  private watching: NodeJS.Timeout | undefined;
+  private isStopped = false;
 
   constructor(
     private readonly host: Host,
@@ -301,7 +306,7 @@ export class Tasks {
 
   private async giveUp(sessionID: string, why: string): Promise<void> {
     const since = this.retries.get(sessionID);
-    if (since === undefined || Date.now() - since < this.retryMs) return;
+    if (this.isStopped || since === undefined || Date.now() - since < this.retryMs) return;
     if ((await this.host.statuses())[sessionID]?.type !== "retry") return;
     const task = await this.workerOf(sessionID);
     if (!task || !isOurs(task)) return;
@@ -356,18 +361,32 @@ export class Tasks {
   watch(): void {
     const look = () => this.takeUp().catch((error: unknown) => this.host.warn(told(error)));
     setTimeout(look, 0);
-    setInterval(look, TAKE_UP_MS).unref?.();
+    this.watching = setInterval(look, TAKE_UP_MS);
+    this.watching.unref?.();
+  }
+
+  /** OpenCode ends or is reloaded, and interrupts all that works here. Nothing asks it any more: a request would begin it anew. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearInterval(this.watching);
+    await this.registry.change((rows) => {
+      // One that is not ready yet is still being started, or taken up later.
+      const working = rows.filter((row) => isActive(row) && row.lead && row.directory === this.host.directory && isSame(row.owner, owner()));
+      for (const row of working) Object.assign(row, LOST, { endedMs: Date.now(), notice: "due", waits: [] });
+    });
+    await this.notices.stop();
   }
 
   /** Finds tasks that nobody saw end, and notices that nobody sent. */
   async takeUp(): Promise<void> {
+    if (this.isStopped) return;
     const tasks = (await this.registry.all()).filter(({ directory }) => directory === this.host.directory);
     for (const task of tasks.filter((row) => isActive(row) && !isAlive(row.owner))) {
       // Without its lead it was not ready, and nobody is to go on with it.
       if (task.session && !task.lead) await this.host.delete(task.session);
       const messages = task.session && task.lead ? await this.host.messages(task.session).catch(() => []) : [];
-      const lost: End = { status: "lost", reason: "OpenCode ended while it worked" };
-      await this.end(task.id, judge(messages, task, undefined) ?? lost, "due");
+      const end = judge(messages, task, undefined);
+      await this.end(task.id, end && !isCut(end) ? end : LOST, "due");
       if (!task.lead) await this.registry.update(task.id, (row) => delete row.session);
     }
     for (const { parent, notice } of tasks) if (notice === "due") this.notices.soon(parent);
@@ -378,13 +397,16 @@ export class Tasks {
     await this.inOrder(sessionID, async () => {
       const task = await this.ofSession(sessionID);
       if (!task || !isActive(task) || !isOurs(task)) return;
-      if ((await this.host.statuses())[sessionID]) return;
+      if (this.isStopped || (await this.host.statuses())[sessionID]) return;
       const end = judge(await this.host.messages(sessionID), task, this.failures.get(sessionID));
       if (!end) return;
+      if (isCut(end)) await pause(CUT_MS);
+      // Where OpenCode ends, this one has ended already, as lost.
       await this.end(task.id, end, "due");
       this.failures.delete(sessionID);
       this.retries.delete(sessionID);
     }).catch((error: unknown) => {
+      if (this.isStopped) return;
       // No later event may come.
       void this.host.warn(`the end of ${sessionID} is not recorded yet: ${told(error)}`);
       setTimeout(() => void this.settle(sessionID, Math.min(AGAIN_MS_MAX, 2 * againMs)), againMs).unref?.();

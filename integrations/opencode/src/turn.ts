@@ -16,16 +16,24 @@ export function turn(messages: Message[], { after }: Pick<Task, "after">): Messa
   return messages.slice(messages.findIndex(({ info }) => info.id === after) + 1);
 }
 
+const INTERRUPTED = "it was stopped in its session";
+const NO_REPORT = "it ended without a report";
+
+/** Whether a task may have ended so because OpenCode did, which interrupts what works and answers what is asked. */
+export function isCut({ reason }: End): boolean {
+  return reason === INTERRUPTED || reason === NO_REPORT;
+}
+
 /** How a task has ended, by what its session holds; undefined where it has not. `failure` is an error that has no message. */
 export function judge(messages: Message[], task: Pick<Task, "after">, failure: string | undefined): End | undefined {
   const last = answers(messages, task).at(-1);
   const failed: End | undefined = failure ? { status: "error", reason: failure } : undefined;
   if (!last) return failed;
   const info = last.info as AssistantMessage;
-  if (info.error?.name === "MessageAbortedError") return { status: "cancelled", reason: "it was interrupted", report: info.id };
+  if (info.error?.name === "MessageAbortedError") return { status: "cancelled", reason: INTERRUPTED, report: info.id };
   if (info.error) return { status: "error", reason: told(info.error), report: info.id };
   if (!info.time.completed || !info.finish) return failed;
-  if (info.finish === "tool-calls" || !text(last)) return { status: "error", reason: "it ended without a report", report: info.id };
+  if (info.finish === "tool-calls" || !text(last)) return { status: "error", reason: NO_REPORT, report: info.id };
   if (info.finish !== "stop") {
     const why = info.finish === "length" ? "its report is cut off at the model's limit" : `its report ended with "${info.finish}"`;
     return { status: "error", reason: why, report: info.id };

@@ -198,7 +198,7 @@ export function endLine(task: Task): string {
     case "cancelled":
       return `${name} was cancelled after ${time}.** ${task.reason ?? ""}`.trim();
     case "lost":
-      return `${name} was lost in a restart.**`;
+      return `${name} was lost: ${task.reason ?? ""}.** It can be resumed.`;
     default:
       return `${name} failed after ${time}.** ${task.reason ?? ""}`.trim();
   }
@@ -216,7 +216,7 @@ export function endNotice(task: Task): string {
     completed: `superagents_output("${task.id}") has its report.`,
     error: `It failed: ${task.reason ?? "no reason was given"}.${resume}`,
     cancelled: `It was cancelled${task.reason ? `: ${task.reason}` : ""}.${resume}`,
-    lost: `It was lost: ${task.reason ?? "OpenCode ended while it worked"}. Look at what it left behind.${resume}`,
+    lost: `It was lost: ${task.reason ?? "no reason was given"}. Look at what it left behind.${resume}`,
   };
   return `${endMark(task)} status="${task.status}">${escaped(task.description)}: ${escaped(next[task.status] ?? "")}</task>`;
 }

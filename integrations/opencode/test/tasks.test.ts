@@ -191,6 +191,55 @@ test("a notice waits while messages of its parent are undone, and comes when the
   assert.equal((await tasks.ofParent("ses_parent"))[0]?.notice, "told");
 });
 
+test("a task that works when OpenCode ends is lost, not stopped by its user, and left to the next OpenCode to tell", async () => {
+  const { calls, answers, host: ending } = host();
+  const rows = registry();
+  const tasks = new Tasks(ending, rows, 1_000);
+  await tasks.start(start, caller);
+  answers["messages"] = [message("user", "go"), message("assistant", "", { error: { name: "MessageAbortedError", data: {} } })];
+  await rows.change(([task]) => void (task!.after = undefined));
+  // OpenCode interrupts what works, and then says that it ends.
+  const idle = tasks.idle("ses_child");
+  await tasks.stop();
+  const asked = calls.length;
+  await idle;
+  await tasks.takeUp();
+  await pause(600);
+  const [task] = await tasks.ofParent("ses_parent");
+  assert.deepEqual([task!.status, task!.notice, task!.reason], ["lost", "due", "OpenCode ended or was reloaded while it worked"]);
+  // A request to an OpenCode that ends would begin it anew.
+  assert.deepEqual(calls.slice(asked).filter((call) => /^(note|session|prompt|agents)/.test(call)), []);
+});
+
+test("an end is told by one of several plugins over the same data", async () => {
+  const { calls, answers, host: shared } = host();
+  const rows = registry();
+  await new Tasks(shared, rows, 1_000).start(start, caller);
+  await rows.change(([task]) => void Object.assign(task!, { status: "lost", notice: "due" }));
+  answers["note"] = pause(300);
+  for (const plugin of [1, 2, 3].map(() => new Tasks(shared, new Registry(rows.file), 1_000))) await plugin.takeUp();
+  await pause(1_200);
+  assert.equal(calls.filter((call) => call.startsWith("note")).length, 1);
+  const [task] = await rows.all();
+  assert.deepEqual([task!.notice, task!.teller], ["told", undefined]);
+});
+
+test("a notice that another one stored before it died is not repeated, and one that it did not store is told", async () => {
+  for (const isStored of [true, false]) {
+    const { calls, answers, host: shared } = host();
+    const rows = registry();
+    await new Tasks(shared, rows, 1_000).start(start, caller);
+    const teller = { plugin: "another", owner: { pid: 1, began: "before" } };
+    const [task] = await rows.change(([row]) => [Object.assign(row!, { status: "lost", notice: "due", teller })]);
+    const stored = { ...message("user", "notice"), parts: [{ type: "text", synthetic: true, text: words.endNotice(task!) }] } as never;
+    if (isStored) answers["messages"] = [message("user", "hello"), stored];
+    await new Tasks(shared, rows, 1_000).takeUp();
+    await pause(800);
+    assert.equal(calls.filter((call) => call.startsWith("note")).length, isStored ? 0 : 1);
+    assert.equal((await rows.all())[0]!.notice, "told");
+  }
+});
+
 test("a task in whose session messages are undone is not resumed", async () => {
   const { calls, answers, host: undoing } = host();
   const rows = registry();

@@ -75,7 +75,7 @@ test("a person who stops a task's session cancels it", async () => {
   await machine.isBusy(session!);
   await machine.api.session.abort({ sessionID: session! });
   const [task] = await machine.told(parent);
-  assert.equal(task!.status, "cancelled");
+  assert.deepEqual([task!.status, task!.reason], ["cancelled", "it was stopped in its session"]);
   await machine.api.session.abort({ sessionID: session! });
   assert.equal((await machine.notices(parent)).split("status=").length, 2);
 });
@@ -172,6 +172,26 @@ test("a restart loses a task once, and it can be resumed", async () => {
   const [again] = await machine.told(parent);
   assert.equal(again!.status, "completed");
   assert.match(words((await machine.messages(session!)).at(-1)!.parts), /once more/);
+});
+
+test("tasks that work when OpenCode is reloaded are lost, told once each, and can be resumed", async () => {
+  const parent = await machine.session("reloaded");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START twenty\nWORK stall");
+  await machine.api.instance.dispose({ directory: machine.work });
+  await machine.api.session.list({ directory: machine.work });
+  const tasks = await machine.told(parent);
+  await new Promise((done) => setTimeout(done, 2_000));
+  assert.deepEqual(tasks.map(({ status }) => status), Array(20).fill("lost"));
+  const notices = await machine.notices(parent);
+  for (const { id } of tasks) assert.equal(notices.split(`<task id="${id}"`).length, 2, notices);
+  assert.match(await machine.say(parent, `RESUME\n${tasks[0]!.id}\nWORK again`), /works again/);
+});
+
+test("opencode run ends with its turn, and what works then is lost", async () => {
+  await machine.run("START fresh\nWORK stall behind a run");
+  const task = machine.tasks().find(({ prompt }) => prompt.includes("behind a run"))!;
+  assert.deepEqual([task.status, task.reason], ["lost", "OpenCode ended or was reloaded while it worked"]);
 });
 
 test("a second OpenCode leaves the first one's tasks alone, and takes them up when it is gone", async () => {

@@ -92,8 +92,23 @@ export class Machine {
 
   /** One more OpenCode over the same data. */
   async another(): Promise<[ChildProcess, OpencodeClient]> {
+    const opencode = this.launch(["serve", "--port", "0", "--hostname", "127.0.0.1"]);
+    const told = await line(opencode, (text) => text.includes("listening on"));
+    const baseUrl = told.slice(told.indexOf("http")).trim();
+    const waiting: typeof fetch = (input, init) => fetch(input, { signal: AbortSignal.timeout(HANG_MS), ...init });
+    return [opencode, createOpencodeClient({ baseUrl, fetch: waiting, throwOnError: true })];
+  }
+
+  /** One turn in a session of its own, by an OpenCode that ends with it. */
+  async run(text: string): Promise<void> {
+    const opencode = this.launch(["run", text]);
+    opencode.stdout!.resume();
+    await new Promise((resolve) => opencode.once("exit", resolve));
+  }
+
+  private launch(args: string[]): ChildProcess {
     const tine = this.withTine ? [dirname(resolve(env("TINE_BIN")))] : [];
-    const opencode = spawn(resolve(env("OPENCODE_BIN")), ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
+    return spawn(resolve(env("OPENCODE_BIN")), args, {
       cwd: this.work,
       stdio: ["ignore", "pipe", "inherit"],
       env: {
@@ -109,10 +124,6 @@ export class Machine {
         OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
       },
     });
-    const told = await line(opencode, (text) => text.includes("listening on"));
-    const baseUrl = told.slice(told.indexOf("http")).trim();
-    const waiting: typeof fetch = (input, init) => fetch(input, { signal: AbortSignal.timeout(HANG_MS), ...init });
-    return [opencode, createOpencodeClient({ baseUrl, fetch: waiting, throwOnError: true })];
   }
 
   /** Ends OpenCode as a crash does, and starts it anew. */
