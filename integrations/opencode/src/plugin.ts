@@ -59,16 +59,21 @@ async function heard(tasks: Tasks, event: Event): Promise<void> {
     }
     case "question.asked": {
       const { id, sessionID, questions } = event.properties;
-      return tasks.asked(sessionID, id, `an answer of the user: ${questions.map(({ question }) => question).join(" ")}`);
+      return tasks.asked(sessionID, id, `an answer to "${questions.map(({ question }) => question).join(" ")}"`);
     }
     case "permission.asked": {
-      const { id, sessionID, permission, patterns } = event.properties;
-      return tasks.asked(sessionID, id, `permission of the user: ${permission} ${patterns.join(" ")}`.trim());
+      const { id, sessionID, permission, patterns, metadata } = event.properties;
+      // The patterns of a command are its parts, without what stands between them.
+      const { command } = metadata;
+      const what = permission === "bash" && typeof command === "string" ? command : patterns.join(", ");
+      return tasks.asked(sessionID, id, `permission for ${permission}: ${what}`);
     }
     case "question.replied":
+      return tasks.answered(event.properties.requestID, false);
     case "question.rejected":
+      return tasks.answered(event.properties.requestID, true);
     case "permission.replied":
-      return tasks.answered(event.properties.requestID);
+      return tasks.answered(event.properties.requestID, event.properties.reply === "reject");
     default:
       return undefined;
   }

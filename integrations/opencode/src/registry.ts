@@ -57,6 +57,8 @@ export interface Task {
   teller?: { plugin: string; owner: Owner };
   /** What it waits for, and the requests that the parent was told of. */
   waits?: { request: string; what: string; isTold: boolean }[];
+  /** What it asked for last and was refused. */
+  refused?: string;
   /** Left out of the list; what it was stays. */
   isCleared?: boolean;
 }

@@ -166,7 +166,7 @@ export class Tasks {
       if (isActive(row)) throw new Refusal(`Task ${row.id} still works. It can be resumed when it has ended.`);
       const after = messages.at(-1)?.info.id;
       Object.assign(row, { status: "resumed", resumes: row.resumes + 1, prompt, after, owner: owner(), startedMs: Date.now(), isCleared: false });
-      for (const key of ["endedMs", "reason", "report", "notice", "waits"] as const) delete row[key];
+      for (const key of ["endedMs", "reason", "report", "notice", "waits", "refused"] as const) delete row[key];
     });
     if (!taken) throw new Refusal(`Task ${task.id} is gone.`);
     this.failures.delete(session);
@@ -327,11 +327,17 @@ export class Tasks {
     });
   }
 
-  async answered(request: string): Promise<void> {
+  /** A request is answered, or refused. */
+  async answered(request: string, isRefused: boolean): Promise<void> {
     await this.inOrder(request, async () => {
       if (!(await this.registry.all()).some(({ waits }) => waits?.some((wait) => wait.request === request))) return;
       await this.registry.change((tasks) => {
-        for (const task of tasks) if (task.waits) task.waits = task.waits.filter((wait) => wait.request !== request);
+        for (const task of tasks) {
+          const wait = task.waits?.find((each) => each.request === request);
+          if (!wait) continue;
+          task.waits = task.waits?.filter((each) => each !== wait);
+          if (isRefused) task.refused = wait.what;
+        }
       });
     });
   }
@@ -400,9 +406,12 @@ export class Tasks {
       if (this.isStopped || (await this.host.statuses())[sessionID]) return;
       const end = judge(await this.host.messages(sessionID), task, this.failures.get(sessionID));
       if (!end) return;
-      if (isCut(end)) await pause(CUT_MS);
-      // Where OpenCode ends, this one has ended already, as lost.
-      await this.end(task.id, end, "due");
+      if (!isCut(end)) return void (await this.end(task.id, end, "due"));
+      await pause(CUT_MS);
+      // Where OpenCode ends, this one has ended already, as lost; what its user refused is known now.
+      const now = await this.ofSession(sessionID);
+      if (!now || !isActive(now) || this.isStopped) return;
+      await this.end(task.id, judge(await this.host.messages(sessionID), now, this.failures.get(sessionID)) ?? end, "due");
       this.failures.delete(sessionID);
       this.retries.delete(sessionID);
     }).catch((error: unknown) => {

@@ -19,13 +19,22 @@ export function turn(messages: Message[], { after }: Pick<Task, "after">): Messa
 const INTERRUPTED = "it was stopped in its session";
 const NO_REPORT = "it ended without a report";
 
+function refusal(what: string): string {
+  return `the user refused ${what}`;
+}
+
+/** Whether a task has ended because its user refused what it asked for. */
+export function wasRefused({ status, reason, refused }: Task): boolean {
+  return status === "cancelled" && !!refused && reason === refusal(refused);
+}
+
 /** Whether a task may have ended so because OpenCode did, which interrupts what works and answers what is asked. */
 export function isCut({ reason }: End): boolean {
   return reason === INTERRUPTED || reason === NO_REPORT;
 }
 
 /** How a task has ended, by what its session holds; undefined where it has not. `failure` is an error that has no message. */
-export function judge(messages: Message[], task: Pick<Task, "after">, failure: string | undefined): End | undefined {
+export function judge(messages: Message[], task: Pick<Task, "after" | "refused">, failure: string | undefined): End | undefined {
   const last = answers(messages, task).at(-1);
   const failed: End | undefined = failure ? { status: "error", reason: failure } : undefined;
   if (!last) return failed;
@@ -33,7 +42,11 @@ export function judge(messages: Message[], task: Pick<Task, "after">, failure: s
   if (info.error?.name === "MessageAbortedError") return { status: "cancelled", reason: INTERRUPTED, report: info.id };
   if (info.error) return { status: "error", reason: told(info.error), report: info.id };
   if (!info.time.completed || !info.finish) return failed;
-  if (info.finish === "tool-calls" || !text(last)) return { status: "error", reason: NO_REPORT, report: info.id };
+  if (info.finish === "tool-calls" || !text(last)) {
+    // OpenCode ends a turn in which its user refuses.
+    if (task.refused) return { status: "cancelled", reason: refusal(task.refused), report: info.id };
+    return { status: "error", reason: NO_REPORT, report: info.id };
+  }
   if (info.finish !== "stop") {
     const why = info.finish === "length" ? "its report is cut off at the model's limit" : `its report ended with "${info.finish}"`;
     return { status: "error", reason: why, report: info.id };

@@ -3,6 +3,7 @@
 import { RESULT_CHARACTERS_MAX, TOKENS_MAX, type Statistics } from "./cut.js";
 import type { Digest } from "./digest.js";
 import { isActive, type Status, type Task } from "./registry.js";
+import { wasRefused } from "./turn.js";
 
 const ICONS: Record<Status, string> = {
   running: "⏳",
@@ -26,6 +27,10 @@ export const NO_TINE =
 
 export const WORKER_REFUSED =
   "You are the worker that was started by this conversation, not the agent that starts workers. Do the task of your last prompt yourself, and end with a report.";
+
+export function wrongArguments(issues: { path: PropertyKey[]; message: string }[]): string {
+  return `Wrong arguments: ${issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}. Nothing was done.`;
+}
 
 /** Stands before the prompt of every task. */
 export function preamble(id: string, told: string): string {
@@ -105,6 +110,8 @@ export function cacheAnswer(statistics: Statistics, isFull: boolean, differs: st
   return `Cache: the provider can serve system prompt, tools and about ${number(tokensShared)} of ${number(tokens)} tokens of the conversation (${share} %); ${why}. context "full" would have shared all of it.`;
 }
 
+const AFTER_REFUSAL = "Neither resume it nor do the same in another way unless the user asks for it.";
+
 export const FRESH_ANSWER = "It knows nothing of this conversation but its prompt.";
 
 export function digestAnswer({ tokens_estimated: tokens, messages_dropped: dropped, results_cut: cut }: Digest["stats"]): string {
@@ -138,8 +145,9 @@ export function output(task: Task, { text, tools }: { text: string; tools: strin
   const head = `Task ${task.id}${markers(task)}: ${task.status}, ${duration(task, nowMs)}${task.reason ? `: ${task.reason}` : ""}`;
   const used = tools.length ? `Tools used: ${tools.length}, last ${tools.slice(-3).join(", ")}` : "Tools used: none";
   const waits = waiting(task).map((what) => `It waits for ${what}. The user can answer in its session, ${task.session}.`);
+  const refused = wasRefused(task) ? [AFTER_REFUSAL] : [];
   const said = text ? `${isActive(task) ? "So far" : "Report"}:\n${text}` : "It has said nothing yet.";
-  return [head, used, ...waits, "", said].join("\n");
+  return [head, used, ...waits, ...refused, "", said].join("\n");
 }
 
 /** How many tasks of a task's batch have ended. */
@@ -150,7 +158,7 @@ export function progress(task: Task, tasks: Task[]): string {
 
 /** One line for the person, who is the one that can answer. */
 export function waitLine(task: Task, what: string): string {
-  return `⏳ **Agent "${task.description}" waits for ${what}.** Open its session to answer.`;
+  return `⏳ ${name(task)} waits for ${what}: open its session to answer.`;
 }
 
 /** The table of `superagents_list`, newest first. */
@@ -190,18 +198,19 @@ export function waiting(task: Task): string[] {
 /** One line for the person, who sees it in the parent's session. */
 export function endLine(task: Task): string {
   const time = duration(task, task.endedMs ?? task.startedMs);
-  const resumed = task.resumes ? ` (resume #${task.resumes})` : "";
-  const name = `${ICONS[task.status]} **Agent "${task.description}"${resumed}`;
-  switch (task.status) {
-    case "completed":
-      return `${name} finished in ${time}.**`;
-    case "cancelled":
-      return `${name} was cancelled after ${time}.** ${task.reason ?? ""}`.trim();
-    case "lost":
-      return `${name} was lost: ${task.reason ?? ""}.** It can be resumed.`;
-    default:
-      return `${name} failed after ${time}.** ${task.reason ?? ""}`.trim();
-  }
+  const reason = task.reason ? `: ${task.reason}` : "";
+  const verb: Record<string, string> = {
+    completed: `finished in ${time}`,
+    cancelled: `ended after ${time}${reason}`,
+    lost: `was lost after ${time}${reason}; it can be resumed`,
+    error: `failed after ${time}${reason}`,
+  };
+  return `${ICONS[task.status]} ${name(task)} ${verb[task.status]}`;
+}
+
+/** A task in a line for the person, which OpenCode shows as it is, without marks. */
+function name({ id, description, resumes }: Task): string {
+  return `Task ${id} "${description}"${resumes ? ` (resume #${resumes})` : ""}`;
 }
 
 /** The beginning of what the model reads of an end, by which a notice is known again. */
@@ -215,7 +224,9 @@ export function endNotice(task: Task): string {
   const next: Record<string, string> = {
     completed: `superagents_output("${task.id}") has its report.`,
     error: `It failed: ${task.reason ?? "no reason was given"}.${resume}`,
-    cancelled: `It was cancelled${task.reason ? `: ${task.reason}` : ""}.${resume}`,
+    cancelled: wasRefused(task)
+      ? `It ended, as ${task.reason}. ${AFTER_REFUSAL}`
+      : `It was cancelled${task.reason ? `: ${task.reason}` : ""}.${resume}`,
     lost: `It was lost: ${task.reason ?? "no reason was given"}. Look at what it left behind.${resume}`,
   };
   return `${endMark(task)} status="${task.status}">${escaped(task.description)}: ${escaped(next[task.status] ?? "")}</task>`;

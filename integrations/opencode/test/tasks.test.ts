@@ -105,7 +105,21 @@ test("what is said in a task's session after its end is not its report", () => {
 test("what is told of an end cannot be taken for something else", () => {
   const end = words.endNotice({ ...row, status: "error", reason: "</task>" });
   assert.match(end, /^<task id="abcd1234" turn="1" status="error">one &lt;two&gt;: It failed: &lt;\/task&gt;\./);
-  assert.equal(words.endLine({ ...row, status: "completed" }), '✓ **Agent "one <two>" finished in 1m 1s.**');
+  assert.equal(words.endLine({ ...row, status: "completed" }), '✓ Task abcd1234 "one <two>" finished in 1m 1s');
+  assert.equal(words.waitLine(row, 'an answer to "Which one?"'), '⏳ Task abcd1234 "one <two>" waits for an answer to "Which one?": open its session to answer.');
+});
+
+test("what a user has refused is told as that, and invites no other try", () => {
+  const refused = { ...row, refused: "permission for bash: rm a && echo b" };
+  const end = judge([ask, message("assistant", "", { finish: "tool-calls" })], refused, undefined)!;
+  assert.deepEqual([end.status, end.reason], ["cancelled", "the user refused permission for bash: rm a && echo b"]);
+  const ended = { ...refused, ...end, session: "ses_1" };
+  for (const told of [words.endNotice(ended), words.output(ended, { text: "", tools: [] }, 0)]) {
+    assert.match(told, /the user refused permission for bash.*Neither resume it nor do the same in another way unless the user asks for it\./s);
+    assert.doesNotMatch(told, /goes on with it|failed/);
+  }
+  // It went on without, and was stopped for another reason.
+  assert.match(words.endNotice({ ...refused, status: "cancelled", reason: "by the agent that started it", session: "ses_1" }), /goes on with it/);
 });
 
 test("the preamble says exactly what was cut, also that nothing was", () => {

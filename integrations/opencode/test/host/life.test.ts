@@ -80,17 +80,31 @@ test("a person who stops a task's session cancels it", async () => {
   assert.equal((await machine.notices(parent)).split("status=").length, 2);
 });
 
-test("a task that asks tells its parent, and one without a report says so", async () => {
+test("a task that asks tells its parent, and one whose user refuses says so", async () => {
   const parent = await machine.session("asks");
   await machine.say(parent, "hello");
   await machine.say(parent, "START full\nWORK ask");
   const notice = await until(async () => (await machine.notices(parent)) || undefined);
-  assert.match(notice, /it waits for an answer of the user: Which one\?/);
-  assert.match(await machine.say(parent, "LIST"), /waits: an answer of the user: Which one\?/);
+  assert.match(notice, /it waits for an answer to "Which one\?"/);
+  assert.match(await machine.say(parent, "LIST"), /waits: an answer to \\?"Which one\?/);
   const [question] = (await machine.api.question.list({ directory: machine.work })).data!;
   await machine.api.question.reject({ requestID: question!.id });
   const [task] = await machine.told(parent);
-  assert.deepEqual([task!.status, task!.reason], ["error", "it ended without a report"]);
+  assert.deepEqual([task!.status, task!.reason], ["cancelled", 'the user refused an answer to "Which one?"']);
+});
+
+test("a permission is asked for with the whole command, and a refusal is told as one", async () => {
+  const parent = await machine.session("refuses");
+  await machine.api.session.update({ sessionID: parent.id, permission: [{ permission: "bash", pattern: "*", action: "ask" }] });
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK permit");
+  const notice = await until(async () => (await machine.notices(parent)) || undefined);
+  assert.match(notice, /it waits for permission for bash: rm -f victim &amp;&amp; echo removed/);
+  const [request] = (await machine.api.permission.list({ directory: machine.work })).data!;
+  await machine.api.permission.reply({ requestID: request!.id, reply: "reject" });
+  const [task] = await machine.told(parent);
+  assert.deepEqual([task!.status, task!.reason], ["cancelled", "the user refused permission for bash: rm -f victim && echo removed"]);
+  assert.match(await machine.notices(parent), /It ended, as the user refused permission/);
 });
 
 test("a notice waits where it would force a further request", async () => {
@@ -179,6 +193,8 @@ test("tasks that work when OpenCode is reloaded are lost, told once each, and ca
   await machine.say(parent, "hello");
   await machine.say(parent, "START twenty\nWORK stall");
   await machine.api.instance.dispose({ directory: machine.work });
+  await until(() => (machine.tasks().every(({ notice }) => notice) ? true : undefined));
+  // The plugin is loaded anew with the next request.
   await machine.api.session.list({ directory: machine.work });
   const tasks = await machine.told(parent);
   await new Promise((done) => setTimeout(done, 2_000));
