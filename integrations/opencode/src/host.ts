@@ -166,6 +166,13 @@ export class Host {
     );
   }
 
+  /** Says something to the person at the screen, where there is one, and in the log. */
+  async complain(message: string): Promise<void> {
+    const shown = { directory: this.directory, title: "opencode-tine", message, variant: "warning" as const };
+    await this.client.tui.showToast(shown).catch(() => undefined);
+    await this.warn(message);
+  }
+
   async warn(message: string): Promise<void> {
     await this.client.app.log({ service: "opencode-tine", level: "warn", message }).catch(() => undefined);
   }

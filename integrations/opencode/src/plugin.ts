@@ -4,36 +4,24 @@ import type { Hooks, PluginInput, PluginModule, PluginOptions } from "@opencode-
 import type { Event } from "@opencode-ai/sdk/v2/client";
 
 import { Host, told } from "./host.js";
+import { read } from "./options.js";
 import { Registry } from "./registry.js";
-import { RETRY_MS_DEFAULT, Tasks } from "./tasks.js";
+import { Tasks } from "./tasks.js";
 import { tools } from "./tools.js";
 
-/** What `opencode.json` may say behind the plugin's name: `["opencode-tine", { "fork": "full" }]`. */
-interface Options {
-  /** What `fork: true` gives: the conversation with long results cut, or all of it. */
-  fork: "spec" | "full";
-  /** How long a provider may be out of reach before a task counts as failed. */
-  retrySeconds: number;
-}
-
-function read(options: PluginOptions | undefined): Options {
-  const { fork = "spec", retrySeconds = RETRY_MS_DEFAULT / 1000, ...unknown } = options ?? {};
-  const wrong = Object.keys(unknown);
-  if (wrong.length) throw new Error(`opencode-tine has no option ${wrong.join(", ")}; there are fork and retrySeconds`);
-  if (fork !== "spec" && fork !== "full") throw new Error(`opencode-tine: fork is "spec" or "full", not ${JSON.stringify(fork)}`);
-  if (typeof retrySeconds !== "number" || !(retrySeconds > 0)) throw new Error("opencode-tine: retrySeconds is a number above 0");
-  return { fork, retrySeconds };
-}
+/** The screen is drawn some seconds after the plugins are loaded, and shows nothing of what was said before. */
+const COMPLAIN_MS = 5_000;
 
 async function server(input: PluginInput, given?: PluginOptions): Promise<Hooks> {
-  const options = read(given);
+  const { fork, retrySeconds, wrong } = read(given);
   const host = new Host(input);
-  const tasks = new Tasks(host, new Registry(), options.retrySeconds * 1000);
+  const tasks = new Tasks(host, new Registry(), retrySeconds * 1000);
   const guarded = async (work: Promise<void>) => work.catch((error: unknown) => host.warn(told(error)));
   // OpenCode answers no request before its plugins are loaded, so this looks later.
   tasks.watch();
+  if (wrong) setTimeout(() => void host.complain(wrong), COMPLAIN_MS).unref?.();
   return {
-    tool: tools(tasks, options.fork),
+    tool: tools(tasks, fork, wrong),
     dispose: async () => guarded(tasks.stop()),
     event: async ({ event }) => guarded(heard(tasks, event as Event)),
   };

@@ -5,10 +5,18 @@ import { tool, type ToolContext, type ToolDefinition } from "@opencode-ai/plugin
 import { DigestError } from "./digest.js";
 import { HostError } from "./host.js";
 import { IdError, RegistryError, type Context } from "./registry.js";
-import { Refusal, type Caller, type Start, type Tasks } from "./tasks.js";
+import { Refusal, type Start, type Tasks } from "./tasks.js";
 import * as words from "./words.js";
 
 const { schema } = tool;
+
+type Shape = ToolDefinition["args"];
+
+interface Made<Args extends Shape> {
+  description: string;
+  args: Args;
+  execute: (args: Parameters<ReturnType<typeof tool<Args>>["execute"]>[0], caller: ToolContext) => Promise<string>;
+}
 
 /** Seconds that `superagents_output` waits where nothing else is said, and at most. */
 const WAIT_S = 30;
@@ -18,10 +26,15 @@ const STATUSES = ["running", "resumed", "completed", "error", "cancelled", "lost
 
 const ID = "Id of the task; any beginning of it that no other task has will do.";
 
-/** The tools. `fork` is the context of `fork: true`. */
-export function tools(tasks: Tasks, fork: Context): Record<string, ToolDefinition> {
+/** The tools. `fork` is the context of `fork: true`, and `wrong` what is wrong with the options, for the first answer. */
+export function tools(tasks: Tasks, fork: Context, wrong?: string): Record<string, ToolDefinition> {
+  const unsaid = wrong ? [`${wrong} Tell the user.`] : [];
+  const define = <Args extends Shape>(made: Made<Args>): ToolDefinition => ({
+    ...made,
+    execute: async (args, context) => [...unsaid.splice(0), await answered(tasks, made, args, context)].join("\n"),
+  });
   return {
-    superagents_task: tool({
+    superagents_task: define({
       description: [
         "Start a worker in the background and go on at once: the answer is the task's id, and you are told when it ends.",
         "With fork: true the worker knows this whole conversation (long tool results cut) and reads it from the provider's prompt cache, so the prompt can be short.",
@@ -42,7 +55,7 @@ export function tools(tasks: Tasks, fork: Context): Record<string, ToolDefinitio
           .optional()
           .describe("How the conversation is given: spec (tool results above 1,500 characters cut, at most 100,000 tokens), full (nothing cut, the cache serves all of it), digest (rendered as text; shares nothing with the cache). Implies fork."),
       },
-      execute: answered(tasks, async (args, caller) => {
+      execute: async (args, caller) => {
         if (args.resume && (args.fork || args.context)) throw new Refusal(words.FORK_AND_RESUME);
         const prompt = args.prompt.trim();
         if (!prompt) throw new Refusal("The prompt is empty. Nothing was started.");
@@ -58,9 +71,9 @@ export function tools(tasks: Tasks, fork: Context): Record<string, ToolDefinitio
         const context: Context = args.context ?? (args.fork ? fork : "fresh");
         const start: Start = { description, prompt, agent: args.agent?.trim() || undefined, context };
         return tasks.start(start, caller);
-      }),
+      },
     }),
-    superagents_output: tool({
+    superagents_output: define({
       description:
         "Read what a task has said: its report when it has ended, and what there is so far while it works. Does not wait unless block is true.",
       args: {
@@ -68,49 +81,46 @@ export function tools(tasks: Tasks, fork: Context): Record<string, ToolDefinitio
         block: schema.boolean().optional().describe("Wait until the task ends. Its end is then told by this answer alone."),
         timeout: schema.number().optional().describe(`Seconds to wait at most with block: ${WAIT_S} where nothing is said, ${WAIT_S_MAX} at most.`),
       },
-      execute: answered(tasks, async (args, caller, context) => {
+      execute: async (args, caller) => {
         const seconds = Math.min(WAIT_S_MAX, Math.max(0, args.timeout ?? WAIT_S));
-        return tasks.output(args.task_id, args.block ? seconds * 1000 : 0, context.abort, caller);
-      }),
+        return tasks.output(args.task_id, args.block ? seconds * 1000 : 0, caller.abort, caller);
+      },
     }),
-    superagents_list: tool({
+    superagents_list: define({
       description: "List the tasks that this session started, the newest first.",
       args: { status: schema.enum(STATUSES).optional().describe("Only tasks of this status.") },
-      execute: answered(tasks, async (args, caller) => {
+      execute: async (args, caller) => {
         const own = (await tasks.ofParent(caller.sessionID)).filter(({ isCleared }) => !isCleared);
         const chosen = own.filter(({ status }) => !args.status || status === args.status);
         return words.list(chosen.reverse(), Date.now());
-      }),
+      },
     }),
-    superagents_cancel: tool({
+    superagents_cancel: define({
       description: "Stop a task that works. What it has said and done stays, and it can be resumed.",
       args: { task_id: schema.string().describe(ID) },
-      execute: answered(tasks, async (args, caller) => tasks.cancel(args.task_id, caller)),
+      execute: async (args, caller) => tasks.cancel(args.task_id, caller),
     }),
-    superagents_clear: tool({
+    superagents_clear: define({
       description: "Stop all tasks of this session that work, and empty its list. Sessions and reports stay.",
       args: {},
-      execute: answered(tasks, async (_args, caller) => tasks.clear(caller)),
+      execute: async (_args, caller) => tasks.clear(caller),
     }),
   };
 }
 
-/** Refuses workers, and turns what a caller can mend into an answer. */
-function answered<Args>(
-  tasks: Tasks,
-  execute: (args: Args, caller: Caller, context: ToolContext) => Promise<string>,
-): (args: Args, context: ToolContext) => Promise<string> {
-  return async (args, context) => {
-    try {
-      if (await tasks.workerOf(context.sessionID)) return words.WORKER_REFUSED;
-      await tasks.takeUp();
-      return await execute(args, context, context);
-    } catch (error) {
-      if (error instanceof Refusal || error instanceof IdError) return error.message;
-      if (error instanceof HostError || error instanceof DigestError || error instanceof RegistryError) {
-        return `Failed: ${error.message}.`;
-      }
-      throw error;
+/** Refuses workers and arguments that OpenCode did not look at, and turns what a caller can mend into an answer. */
+async function answered<Args extends Shape>(tasks: Tasks, { args: shape, execute }: Made<Args>, given: unknown, context: ToolContext): Promise<string> {
+  try {
+    if (await tasks.workerOf(context.sessionID)) return words.WORKER_REFUSED;
+    const args = schema.object(shape).safeParse(given);
+    if (!args.success) throw new Refusal(words.wrongArguments(args.error.issues));
+    await tasks.takeUp();
+    return await execute(args.data as never, context);
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof IdError) return error.message;
+    if (error instanceof HostError || error instanceof DigestError || error instanceof RegistryError) {
+      return `Failed: ${error.message}.`;
     }
-  };
+    throw error;
+  }
 }
