@@ -293,7 +293,7 @@ export class Tasks {
     await this.settle(sessionID);
   }
 
-  /** OpenCode tries again for ever, of a worker and of what works below it. */
+  /** OpenCode tries again, as long as the provider asks for, of a worker and of what works below it. */
   async retried(sessionID: string, attempt: number, why: string): Promise<void> {
     const since = attempt <= 1 ? undefined : this.retries.get(sessionID);
     if (since === undefined) {
