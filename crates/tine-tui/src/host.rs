@@ -143,6 +143,9 @@ pub trait Host: Send + Sync {
     /// What may follow the commands that start workers.
     fn worker_words(&self) -> Vec<CommandWords>;
 
+    /// The words of a command of the command line that is about one agent: this one, where they name none.
+    fn about(&self, agent: AgentId, command: &[String], rest: &[String]) -> Vec<String>;
+
     /// Reads a command of the command line and does nothing else; its mistakes, or the help that it asks for.
     fn check(&self, arguments: &[String]) -> Result<(), Told>;
 

@@ -235,7 +235,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     lend(
         &["pick"],
         &["pick"],
-        "[AGENT] -d TASK [-n N] [--check COMMAND]",
+        "[AGENT] -d TASK [-n N] [--check COMMAND] | --among AGENT...",
         "give several forks one task, check them, and take the best",
     ),
     lend_all(

@@ -3,6 +3,7 @@
 use tine_model::{AgentId, AgentState, Named, WordError, meant};
 
 use super::command::Verb;
+use super::command_line::CommandLine;
 use super::keys::Action;
 use super::piece::{Body, Tone};
 use super::room::Room;
@@ -42,14 +43,15 @@ impl App {
                 }
                 _ => self.refuse("usage: /send AGENT TEXT"),
             },
-            Verb::ReportAll(words) => match line(words, rest) {
-                Ok(line) => vec![Effect::Report(line)],
-                Err(why) => self.refuse(why),
-            },
-            Verb::LendAll(words) => match line(words, rest) {
-                Ok(line) => vec![Effect::Lend(line)],
-                Err(why) => self.refuse(why),
-            },
+            Verb::ReportAll(words) => self.report(words, rest, None),
+            Verb::LendAll(words) => self.lend(words, rest, None),
+            // Before there is an agent, one may be named.
+            Verb::Report(words) if self.focus.is_some() || !rest.is_empty() => {
+                self.report(words, rest, self.focus)
+            }
+            Verb::Lend(words) if self.focus.is_some() || !rest.is_empty() => {
+                self.lend(words, rest, self.focus)
+            }
             Verb::Workers(name) => self.workers_command(name, rest),
             Verb::Fork if self.focus.is_none() => self.fork_of_nothing(rest),
             Verb::Wait => match self.wait(rest) {
@@ -86,6 +88,20 @@ impl App {
                 Some(focus) => self.command_of(verb, focus, rest),
                 None => self.refuse("there is no agent yet; say something first"),
             },
+        }
+    }
+
+    fn report(&mut self, command: &[&str], rest: &str, about: Option<AgentId>) -> Vec<Effect> {
+        match CommandLine::read(command, rest) {
+            Ok(line) => vec![Effect::Report(line.about(about))],
+            Err(why) => self.refuse(why),
+        }
+    }
+
+    fn lend(&mut self, command: &[&str], rest: &str, about: Option<AgentId>) -> Vec<Effect> {
+        match CommandLine::read(command, rest) {
+            Ok(line) => vec![Effect::Lend(line.about(about))],
+            Err(why) => self.refuse(why),
         }
     }
 
@@ -128,18 +144,12 @@ impl App {
             },
             Verb::Resume if runs => self.refuse("the agent runs"),
             Verb::Resume => self.resume(focus),
-            Verb::Report(words) => match line(words, &of(focus, rest)) {
-                Ok(line) => vec![Effect::Report(line)],
-                Err(why) => self.refuse(why),
-            },
-            Verb::Lend(words) => match line(words, &of(focus, rest)) {
-                Ok(line) => vec![Effect::Lend(line)],
-                Err(why) => self.refuse(why),
-            },
             Verb::Side if rest.is_empty() => self.refuse("usage: /side QUESTION"),
             Verb::Side => self.ask_side(focus, rest),
             Verb::Export => vec![Effect::Report(export(focus, rest))],
             Verb::Model
+            | Verb::Report(_)
+            | Verb::Lend(_)
             | Verb::Show
             | Verb::Answer
             | Verb::Mode
@@ -303,12 +313,6 @@ impl App {
     }
 }
 
-/// A command of the command line, as its words; they are quoted as in a shell.
-pub(super) fn line(words: &[&str], rest: &str) -> Result<Vec<String>, &'static str> {
-    let rest = shell_words::split(rest).map_err(|_| "Unterminated quoted string")?;
-    Ok(words.iter().map(|word| (*word).to_owned()).chain(rest).collect())
-}
-
 /// How many tokens of the end of a conversation stay as they are.
 fn kept_tokens(rest: &str) -> Result<Option<u64>, &'static str> {
     let words: Vec<&str> = rest.split_whitespace().collect();
@@ -321,22 +325,14 @@ fn kept_tokens(rest: &str) -> Result<Option<u64>, &'static str> {
     }
 }
 
-/// What follows a command that is about one agent: this one, unless another is named.
-pub(super) fn of(focus: AgentId, rest: &str) -> String {
-    match rest.split_whitespace().next().is_some_and(|word| !word.starts_with('-')) {
-        true => rest.to_owned(),
-        false => format!("{focus} {rest}"),
-    }
-}
-
 /// The command that writes a conversation into a file, whose name tells the shape; without one, that shows it.
-fn export(focus: AgentId, file: &str) -> Vec<String> {
+fn export(focus: AgentId, file: &str) -> CommandLine {
     let format = if file.is_empty() || file.ends_with(".md") { "markdown" } else { "messages" };
-    let mut words = vec!["export".to_owned(), focus.to_string(), "--format".into(), format.into()];
+    let mut words = vec![focus.to_string(), "--format".into(), format.into()];
     if !file.is_empty() {
         words.extend(["--output".to_owned(), file.to_owned()]);
     }
-    words
+    CommandLine::of(&["export"], words)
 }
 
 fn lives(agent: &tine_model::AgentRecord) -> bool {

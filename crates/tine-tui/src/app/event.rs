@@ -6,6 +6,7 @@ use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
 use tine_store::BudgetRow;
 
+use super::command_line::CommandLine;
 use super::facts::Fact;
 use super::live::Happening;
 use super::piece::Tone;
@@ -140,9 +141,9 @@ pub(crate) enum Effect {
     /// Run a command that starts workers.
     StartWorkers(WorkerLine),
     /// Show what a command of the command line prints.
-    Report(Vec<String>),
+    Report(CommandLine),
     /// Let a command of the command line have the terminal.
-    Lend(Vec<String>),
+    Lend(CommandLine),
     /// Find the files that can be named to an agent.
     Files(Option<AgentId>),
     /// Look at an agent closely.

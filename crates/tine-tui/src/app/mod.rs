@@ -7,6 +7,7 @@ mod agents;
 mod answers;
 mod attention;
 mod command;
+mod command_line;
 mod commands;
 mod complete;
 mod deaths;
@@ -57,6 +58,7 @@ use crate::words::{first_line, left_out};
 
 pub(crate) use answers::{is_bare, is_command};
 pub(crate) use command::{COMMANDS, Command};
+pub(crate) use command_line::CommandLine;
 pub(crate) use complete::Offer;
 pub(crate) use escape::Escape;
 pub(crate) use event::{Effect, Event};

@@ -498,16 +498,33 @@ fn a_side_question_leaves_nothing_unless_it_becomes_a_fork() {
 #[test]
 fn commands_that_ask_have_the_terminal_and_quotes_keep_words_together() {
     let mut app = session(&[agent(1, None), agent(2, Some(1))]);
-    let words = |line: &str| line.split('|').map(str::to_owned).collect::<Vec<_>>();
-    let me = id(1).to_string();
-    let pick = format!("pick|{me}|-d|try this|-n|2");
-    assert_eq!(type_in(&mut app, "/pick -d \"try this\" -n 2"), [Effect::Lend(words(&pick))]);
-    assert_eq!(
-        type_in(&mut app, "/merge-back 02020202"),
-        [Effect::Lend(words("merge-back|02020202"))]
-    );
-    let export = format!("export|{me}|--format|markdown|--output|a.md");
-    assert_eq!(type_in(&mut app, "/export a.md"), [Effect::Report(words(&export))]);
-    assert_eq!(type_in(&mut app, "/pick -d \"open"), []);
+    let mut asked = |typed: &str| match type_in(&mut app, typed).as_slice() {
+        [Effect::Lend(line)] => format!("lend {}", line.shown()),
+        [Effect::Report(line)] => format!("page {}", line.shown()),
+        effects => format!("{effects:?}"),
+    };
+    let asked = [
+        "/pick -d \"try this\" -n 2",
+        "/merge-back 02020202",
+        "/apply --undo 02020202",
+        "/export a.md",
+        "/pick -d \"open",
+    ]
+    .map(|typed| asked(typed).replace(&id(1).to_string(), "IT"));
+    insta::assert_snapshot!(asked.join("\n"), @"
+    lend pick|-d|try this|-n|2 (of IT, or who is named)
+    lend merge-back|02020202 (of IT, or who is named)
+    page apply|--undo|02020202 (of IT, or who is named)
+    page export|IT|--format|markdown|--output|a.md
+    []
+    ");
     insta::assert_snapshot!(said(&app).join("\n"), @"Error: Unterminated quoted string");
+}
+
+#[test]
+fn before_there_is_an_agent_a_command_may_name_one() {
+    let mut app = App::default();
+    assert_eq!(type_in(&mut app, "/diff"), []);
+    let line = CommandLine::of(&["diff"], vec!["--stat".into(), "regex".into()]);
+    assert_eq!(type_in(&mut app, "/diff --stat regex"), [Effect::Report(line)]);
 }

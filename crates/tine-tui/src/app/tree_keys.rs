@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tine_model::{AgentId, AgentState};
 
+use super::command_line::CommandLine;
 use super::keys::Action;
 use super::tree::{Asks, Tree, before_last};
 use super::{App, Effect, Overlay, WHEEL_LINES};
@@ -230,5 +231,5 @@ fn foot_text(tree: &mut Tree) -> Option<&mut String> {
 }
 
 fn report(command: &str, agent: AgentId) -> Vec<Effect> {
-    vec![Effect::Report(vec![command.to_owned(), agent.to_string()])]
+    vec![Effect::Report(CommandLine::of(&[command], vec![agent.to_string()]))]
 }

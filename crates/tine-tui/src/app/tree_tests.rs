@@ -175,7 +175,8 @@ fn s_stops_f_forks_and_d_and_a_say_what_changed() {
     assert_eq!(keys(&mut app, "s"), [Effect::Stop(id(6))]);
     let words = ForkWords { background: true, ..ForkWords::default() };
     assert_eq!(keys(&mut app, "f"), [Effect::Fork(id(6), words)]);
-    let report = |command: &str| Effect::Report(vec![command.to_owned(), id(6).to_string()]);
+    let report =
+        |command: &str| Effect::Report(CommandLine::of(&[command], vec![id(6).to_string()]));
     assert_eq!(keys(&mut app, "DA"), [report("diff"), report("apply")]);
     // The page closes, and the tree is there again.
     app.update(Event::Report("tine diff".into(), "+ a line".into()));

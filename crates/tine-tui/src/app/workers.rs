@@ -3,7 +3,8 @@
 use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus};
 use tine_runtime::{ForkWords, parse_fork};
 
-use super::commands::{GO_ON, line, of};
+use super::command_line::{CommandLine, OPEN_QUOTE};
+use super::commands::GO_ON;
 use super::{App, Effect, Face};
 
 /// A command that starts workers.
@@ -79,7 +80,7 @@ impl App {
         let (first, behind) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
         let work =
             |command: &'static [&'static str], names_agent, rest: &str, agent: Option<AgentId>| {
-                let rest = line(&[], rest)?;
+                let rest = shell_words::split(rest).map_err(|_| OPEN_QUOTE)?;
                 if agent.is_none() && self.new_model.is_none() {
                     return Err("there is no model yet; choose one first, by its number".to_owned());
                 }
@@ -101,11 +102,10 @@ impl App {
             }
             (_, "resume") => work(&["task", "resume"], false, behind, self.focus),
             (_, "list" | "hide" | "clear") => {
-                let of_focus = self.focus.map(|focus| of(focus, behind));
-                let behind = of_focus.as_deref().unwrap_or(behind);
-                Ok(Effect::Report(line(&["task", first], behind)?))
+                let line = CommandLine::read(&["task", first], behind)?;
+                Ok(Effect::Report(line.about(self.focus)))
             }
-            (_, _) => Ok(Effect::Report(line(&["task"], rest)?)),
+            (_, _) => Ok(Effect::Report(CommandLine::read(&["task"], rest)?)),
         }
     }
 

@@ -16,7 +16,7 @@ fn asked(app: &mut App, typed: &str) -> String {
             let agent = line.agent.unwrap_or(id(9));
             format!("{new}{}", line.words(agent).join("|").replace(&agent.to_string(), "IT"))
         }
-        Effect::Report(words) => format!("page: {}", words.join("|")),
+        Effect::Report(line) => format!("page: {}", line.shown()),
         other => format!("{other:?}"),
     };
     let effects: Vec<String> = type_in(app, typed).into_iter().map(shown).collect();
@@ -51,8 +51,8 @@ fn workers_are_started_from_the_agent_on_the_screen() {
     /fan "try it" ->  (the line keeps /fan "try it")
     /task start "look at it" --fork -> task|start|IT|look at it|--fork
     /task resume 0202 "Go on." -> task|resume|0202|Go on.
-    /task list --all -> page: task|list|IT|--all
-    /task hide -> page: task|hide|IT
+    /task list --all -> page: task|list|--all (of IT, or who is named)
+    /task hide -> page: task|hide (of IT, or who is named)
     /task output 0202 --full -> page: task|output|0202|--full
     /task -> page: task
     "#);

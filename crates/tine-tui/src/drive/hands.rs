@@ -184,7 +184,9 @@ impl Hands {
                 Ok(())
             }),
             Effect::LookAt(agent) => self.go(async move { hands.look_at(agent).await }),
-            Effect::Report(words) => self.go(async move { hands.report(&words).await }),
+            Effect::Report(line) => self.go(async move {
+                hands.report(&line.words(hands.host.as_ref())).await;
+            }),
             Effect::Rename(..)
             | Effect::Mark(..)
             | Effect::Rewind(..)

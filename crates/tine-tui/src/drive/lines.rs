@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::{Session, Start, TICK};
-use crate::app::{Effect, Event, Face, Keys, Tone};
+use crate::app::{CommandLine, Effect, Event, Face, Keys, Tone};
 use crate::host::Host;
 use crate::plain::Printer;
 
@@ -114,7 +114,7 @@ impl Plain<'_> {
                         self.print()?;
                         return Ok(());
                     }
-                    Effect::Lend(words) => self.lend(words),
+                    Effect::Lend(line) => self.lend(line),
                     // There is no screen to draw or to lend.
                     Effect::Redraw | Effect::Suspend | Effect::Edit(_) => {}
                     other => self.session.hands.take(other),
@@ -124,15 +124,16 @@ impl Plain<'_> {
     }
 
     /// A command that would ask: the lines that come in are for the conversation, so that everything has to be said with it.
-    fn lend(&mut self, words: Vec<String>) {
+    fn lend(&mut self, line: CommandLine) {
+        let words = line.words(self.session.host.as_ref());
         let decides =
             ["--no-edit", "--text", "--file", "--dry-run", "--take", "--yes", "--list", "--revoke"];
         if words.iter().any(|word| decides.contains(&word.as_str())) {
-            return self.session.hands.take(Effect::Report(words));
+            return self.session.hands.take(Effect::Report(line));
         }
-        let line = words.join(" ");
+        let words = words.join(" ");
         let text = format!(
-            "`tine {line}` asks at a terminal of its own; here say it all (--no-edit, --text, --take, --yes)"
+            "`tine {words}` asks at a terminal of its own; here say it all (--no-edit, --text, --take, --yes)"
         );
         self.session.app.say(None, Tone::Warning, text);
     }

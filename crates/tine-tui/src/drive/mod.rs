@@ -192,9 +192,9 @@ impl Session {
                         self.edit(screen, &text).await?;
                         typed.go_on();
                     }
-                    Effect::Lend(words) => {
+                    Effect::Lend(line) => {
                         typed.stand_still();
-                        self.lend(screen, &words).await?;
+                        self.lend(screen, &line.words(self.host.as_ref())).await?;
                         typed.go_on();
                     }
                     other => self.hands.take(other),

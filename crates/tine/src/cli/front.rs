@@ -97,6 +97,11 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, Refused> {
 
 /// Advice on a mistake, where clap's own says too little.
 pub(crate) fn hint(error: &clap::Error) -> Option<&'static str> {
+    if gives_pick_two_tasks(error) {
+        return Some(
+            "every fork of pick gets the same task: one -d, and -n 3 for how many; `tine fan` gives each its own",
+        );
+    }
     let (ErrorKind::UnknownArgument, Some(ContextValue::String(argument))) =
         (error.kind(), error.get(ContextKind::InvalidArg))
     else {
@@ -112,6 +117,16 @@ pub(crate) fn hint(error: &clap::Error) -> Option<&'static str> {
         TEXTS.iter().any(|text| usage.contains(text))
     });
     (takes_text && !argument.starts_with('-')).then_some("a text of several words stands in quotes")
+}
+
+/// `tine fan` takes a task for each worker, and `tine pick` looks the same.
+fn gives_pick_two_tasks(error: &clap::Error) -> bool {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let is_task = |argument: &ContextValue| argument.to_string().starts_with("--directive");
+    error.kind() == ErrorKind::ArgumentConflict
+        && usage.contains("tine pick")
+        && error.get(ContextKind::PriorArg) == error.get(ContextKind::InvalidArg)
+        && error.get(ContextKind::InvalidArg).is_some_and(is_task)
 }
 
 /// Replaces the first word that stands for another one. Whatever is behind a command is the command's.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use clap::ArgMatches;
 use clap::builder::StyledStr;
+use clap::error::ErrorKind;
 use tine_fork::AllowAllFilter;
 use tine_fork::run::TURNS_DEFAULT;
 use tine_model::{AgentId, AgentRecord, Decision};
@@ -148,6 +150,33 @@ fn command(arguments: &[String]) -> Result<Command, Told> {
         cli::Refused::Word(failure) => told(&failure),
     })?;
     cli.command.ok_or_else(|| Told("there is no command".to_owned()))
+}
+
+/// The words of a command that is about one agent: this one, where they name none.
+fn about(agent: AgentId, command: &[String], rest: &[String]) -> Vec<String> {
+    let as_typed = [command, rest].concat();
+    let with_agent = [command, &[agent.to_string()], rest].concat();
+    let read = |words: &[String]| {
+        let words = std::iter::once("tine").chain(words.iter().map(String::as_str));
+        cli::command().try_get_matches_from(words)
+    };
+    match read(&as_typed) {
+        Ok(typed) if names_agent(&typed) || read(&with_agent).is_err() => as_typed,
+        Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => as_typed,
+        _ => with_agent,
+    }
+}
+
+/// Whether an agent is named, by the first of the words that are no options.
+fn names_agent(typed: &ArgMatches) -> bool {
+    let tine = cli::command();
+    let (mut command, mut typed) = (&tine, typed);
+    while let Some((name, below)) = typed.subcommand() {
+        let Some(found) = command.find_subcommand(name) else { break };
+        (command, typed) = (found, below);
+    }
+    let first = command.get_positionals().next();
+    first.is_some_and(|first| typed.value_source(first.get_id().as_str()).is_some())
 }
 
 /// A mistake in a command of the command line, told to whom types it here: without the agent, which is the one on the screen.
@@ -340,6 +369,10 @@ impl Host for SettingsHost {
         ["fan", "task"].map(str::to_owned).into_iter().chain(tasks).map(|name| of(&name)).collect()
     }
 
+    fn about(&self, agent: AgentId, command: &[String], rest: &[String]) -> Vec<String> {
+        about(agent, command, rest)
+    }
+
     fn check(&self, arguments: &[String]) -> Result<(), Told> {
         command(arguments).map(drop).map_err(|Told(error)| Told(as_typed_here(error)))
     }
@@ -389,6 +422,61 @@ mod tests {
     }
 
     #[test]
+    fn the_agent_on_the_screen_stands_for_none_only_where_no_other_is_named() {
+        let agent: AgentId = "01010101-0101-4101-8101-010101010101".parse().unwrap();
+        let lines = [
+            "diff",
+            "diff --stat",
+            "diff --stat regex",
+            "diff regex --stat",
+            "apply --undo b775",
+            "apply --undo",
+            "apply --dry-run regex",
+            "apply --to dir --dry-run",
+            "merge --dry-run regex",
+            "merge-back --into main",
+            "merge-back --into main regex",
+            "pick -d text -n 2",
+            "pick --among regex hand --check ./run_tests.sh",
+            "cost --json",
+            "budget --usd 5",
+            "budget --usd 5 regex",
+            "worktree rm",
+            "task list --all regex",
+            "cache explain --request 2",
+            "diff --bogus",
+        ];
+        let filled = lines.map(|line| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let of_two = matches!(words[0].as_str(), "worktree" | "task" | "cache");
+            let (command, rest) = words.split_at(1 + usize::from(of_two));
+            about(agent, command, rest).join(" ").replace(&agent.to_string(), "IT")
+        });
+        insta::assert_snapshot!(filled.join("\n"), @"
+        diff IT
+        diff IT --stat
+        diff --stat regex
+        diff regex --stat
+        apply --undo b775
+        apply IT --undo
+        apply --dry-run regex
+        apply IT --to dir --dry-run
+        merge --dry-run regex
+        merge-back IT --into main
+        merge-back --into main regex
+        pick IT -d text -n 2
+        pick --among regex hand --check ./run_tests.sh
+        cost IT --json
+        budget IT --usd 5
+        budget --usd 5 regex
+        worktree rm IT
+        task list --all regex
+        cache explain IT --request 2
+        diff --bogus
+        ");
+    }
+
+    #[test]
     fn mistakes_are_told_as_one_types_here() {
         insta::assert_snapshot!(wrong("fan"), @"
         error: the following required arguments were not provided:
@@ -415,6 +503,15 @@ mod tests {
         For more information, try '--help'.
 
         hint: `--permission-mode bypass` asks nothing; rules and protected files still hold
+        ");
+        insta::assert_snapshot!(wrong("pick IT -d a -d b"), @"
+        error: the argument '--directive <TEXT>' cannot be used multiple times
+
+        Usage: /pick [OPTIONS] [AGENT]
+
+        For more information, try '--help'.
+
+        hint: every fork of pick gets the same task: one -d, and -n 3 for how many; `tine fan` gives each its own
         ");
         insta::assert_snapshot!(wrong("task start IT hello there"), @"
         error: unexpected argument 'there' found
