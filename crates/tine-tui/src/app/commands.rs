@@ -5,7 +5,7 @@ use tine_model::{AgentId, AgentState, Named, WordError, meant};
 use super::command::Verb;
 use super::command_line::CommandLine;
 use super::keys::Action;
-use super::piece::{Body, Tone};
+use super::piece::Tone;
 use super::room::Room;
 use super::{App, Effect, Help, Overlay};
 use crate::words::one_line;
@@ -136,7 +136,7 @@ impl App {
                 self.refuse_while_it_runs()
             }
             Verb::Mark => vec![Effect::Mark(focus, label)],
-            Verb::Rewind => self.rewind(focus, label),
+            Verb::Rewind => self.rewind(focus, label.as_deref()),
             Verb::Clear => vec![Effect::Clear(focus)],
             Verb::Compact => match kept_tokens(rest) {
                 Ok(keep) => vec![Effect::Compact(focus, keep)],
@@ -211,35 +211,6 @@ impl App {
     pub(super) fn refuse_while_it_runs(&mut self) -> Vec<Effect> {
         let key = self.keys.or(Action::Interrupt, "/stop");
         self.refuse(&format!("the agent runs; {key} interrupts it first"))
-    }
-
-    /// Without a label, back to before the last words of the person, which come back into the line.
-    fn rewind(&mut self, agent: AgentId, label: Option<String>) -> Vec<Effect> {
-        let Some(room) = self.rooms.get_mut(&agent) else { return Vec::new() };
-        let marks = |text: &str| match &label {
-            Some(label) => text == format!("Mark: {label}"),
-            None => false,
-        };
-        if let Some(label) = &label {
-            let mark = room.pieces.iter().rev().find_map(|piece| match &piece.body {
-                Body::Event(text) if marks(text) => Some(piece.entry),
-                _ => None,
-            });
-            return match mark {
-                Some(mark) => vec![Effect::Rewind(agent, Some(mark))],
-                None => self.refuse(&format!("Mark not found: {label}")),
-            };
-        }
-        let last = room.pieces.iter().rev().find_map(|piece| match &piece.body {
-            Body::User(text) => Some((piece.entry, text.clone())),
-            _ => None,
-        });
-        let Some((entry, text)) = last else {
-            return self.refuse("there is nothing to go back to");
-        };
-        let before = room.before(entry);
-        room.input.set(&text);
-        vec![Effect::Rewind(agent, before)]
     }
 
     pub(super) fn go_up(&mut self) -> Vec<Effect> {

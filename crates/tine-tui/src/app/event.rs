@@ -122,8 +122,8 @@ pub(crate) enum Effect {
     Rename(AgentId, String),
     /// Remember a place.
     Mark(AgentId, Option<String>),
-    /// Let what was said after an entry count no more.
-    Rewind(AgentId, Option<EntryId>),
+    /// Let what was said after an entry count no more; what is said then of the files.
+    Rewind(AgentId, Option<EntryId>, Option<String>),
     /// Begin the conversation anew.
     Clear(AgentId),
     /// Sum the conversation up; so many tokens of its end stay as they are, or the usual.

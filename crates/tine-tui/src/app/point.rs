@@ -6,6 +6,7 @@ use tine_runtime::{ForkMade, ForkWords};
 
 use super::keys::Action;
 use super::piece::{Body, Piece, Tone};
+use super::rewind::back;
 use super::room::{Room, Scroll};
 use super::{App, Effect};
 use crate::figures::grouped;
@@ -185,10 +186,10 @@ impl App {
         room.pointed = None;
         room.scroll = Scroll::Bottom;
         match prompt {
-            None => vec![Effect::Rewind(agent, Some(settled(room, entry)))],
+            None => vec![back(room, Some(settled(room, entry)))],
             Some(text) => {
                 room.input.set(&text);
-                vec![Effect::Rewind(agent, room.before(entry))]
+                vec![back(room, room.before(entry))]
             }
         }
     }

@@ -111,9 +111,9 @@ fn a_fork_from_the_first_prompt_inherits_nothing() {
 fn a_rewind_keeps_the_results_of_calls_and_takes_a_prompt_back() {
     let mut app = pointing();
     up(&mut app, 3);
-    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), Some(EntryId(4)))]);
+    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), Some(EntryId(4)), None)]);
     up(&mut app, 2);
-    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), Some(EntryId(4)))]);
+    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), Some(EntryId(4)), None)]);
     assert_eq!(app.input().text(), "second");
     app.update(Event::Happened(id(1), Happening::Began));
     up(&mut app, 1);

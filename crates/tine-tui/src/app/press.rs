@@ -9,6 +9,8 @@ use super::command::{self, Typed};
 use super::edit::{arrow_of, edit_of};
 use super::escape::Escape;
 use super::keys::Action;
+use super::other_words;
+use super::piece::Tone;
 use super::room::Scroll;
 use super::{App, Effect, Help, LEAVE_MS, Overlay, Page, called};
 use crate::figures::plural;
@@ -295,6 +297,12 @@ impl App {
                 self.command(verb, &rest)
             }
             Some(Typed::Unknown(name, near)) => {
+                if let Some(answer) = other_words::answer(name) {
+                    let text = format!("There is no command /{name}: {answer}.");
+                    self.take_line();
+                    self.say(None, Tone::Plain, text);
+                    return Vec::new();
+                }
                 let hint = near.map_or_else(
                     || "; /help lists all".to_owned(),
                     |near| format!("; did you mean /{near}?"),

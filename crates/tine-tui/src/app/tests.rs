@@ -161,6 +161,21 @@ fn unknown_commands_suggest_and_keep_what_was_typed() {
     insta::assert_snapshot!(said(&app).join("\n"), @"there is no command /frok; did you mean /fork?");
 }
 
+#[test]
+fn commands_of_other_programs_are_answered_with_what_does_it_here() {
+    let mut app = session(&[agent(1, None)]);
+    for line in ["/undo", "/init", "/copy", "/context"] {
+        assert_eq!(type_in(&mut app, line), []);
+        assert!(app.input().is_empty());
+    }
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    There is no command /undo: /rewind takes the last prompt back, and leaves files as they are. `git diff` shows what differs from the last commit, and `git restore FILE` takes it back; `/apply --undo AGENT` takes back what was applied.
+    There is no command /init: tine reads AGENTS.md or CLAUDE.md. Say `Write an AGENTS.md for this project`, and an agent makes one.
+    There is no command /copy: y copies the message that you point at, /help copy names the keys; /export FILE writes all.
+    There is no command /context: the foot of the screen says how much of the model's window is full, /cache which parts it has; /compact makes room.
+    ");
+}
+
 fn entry(number: i64, text: &str) -> FoldedEntry {
     let body = EntryBody::Message(Message::user(text).into());
     let entry = Entry { id: EntryId(number), agent: id(1), at_ms: 0, body };
@@ -172,10 +187,52 @@ fn rewind_takes_the_last_words_back_into_the_line() {
     let mut app = session(&[agent(1, None)]);
     let entries = vec![entry(4, "first"), entry(6, "second")];
     app.update(Event::Log { agent: id(1), after: None, entries });
-    assert_eq!(type_in(&mut app, "/rewind"), [Effect::Rewind(id(1), Some(EntryId(4)))]);
+    assert_eq!(type_in(&mut app, "/rewind"), [Effect::Rewind(id(1), Some(EntryId(4)), None)]);
     assert_eq!(app.input().text(), "second");
     assert_eq!(type_in(&mut app, "/rewind here"), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"Error: Mark not found: here");
+}
+
+#[test]
+fn a_rewind_says_that_files_stay_as_calls_have_left_them() {
+    let mut app = session(&[agent(1, None)]);
+    let said = |number, role, blocks| {
+        let body = EntryBody::Message(Message::new(role, blocks).into());
+        let entry = Entry { id: EntryId(number), agent: id(1), at_ms: 0, body };
+        FoldedEntry { entry, effective: true }
+    };
+    let calls = [
+        ("FileEdit", r#"{"file_path":"a.rs","old_string":"a","new_string":"b"}"#),
+        ("FileWrite", r#"{"file_path":"b.rs","content":"b"}"#),
+        ("Bash", r#"{"command":"make"}"#),
+        ("Bash", r#"{"command":"ls -l"}"#),
+        ("FileEdit", r#"{"file_path":"refused.rs","old_string":"a","new_string":"b"}"#),
+    ];
+    let call = |at: usize| tine_model::ToolCallId(format!("t{at}"));
+    let asks = calls.iter().enumerate().map(|(at, (name, input))| tine_model::Block::ToolUse {
+        id: call(at),
+        name: (*name).into(),
+        input: tine_model::ToolInput::Valid(tine_model::RawJson::parse(input).unwrap()),
+    });
+    let answers = (0..calls.len()).map(|at| tine_model::Block::result(call(at), "done", at == 4));
+    let entries = vec![
+        entry(1, "first"),
+        entry(2, "second"),
+        said(3, Role::Assistant, asks.collect()),
+        said(4, Role::User, answers.collect()),
+        entry(5, "third"),
+    ];
+    let mut back_to = |entries: &[FoldedEntry]| {
+        app.update(Event::Log { agent: id(1), after: None, entries: entries.to_vec() });
+        match type_in(&mut app, "/rewind").as_slice() {
+            [Effect::Rewind(_, to, files)] => (*to, files.clone()),
+            effects => panic!("{effects:?}"),
+        }
+    };
+    assert_eq!(back_to(&entries), (Some(EntryId(4)), None), "nothing was done behind it");
+    let (to, files) = back_to(&entries[..4]);
+    assert_eq!(to, Some(EntryId(1)));
+    insta::assert_snapshot!(files.unwrap(), @"Files stay as they are; behind this place stood 2 calls that changed some and 1 command that may have. `git diff` shows what differs from the last commit, and `git restore FILE` takes it back; `/apply --undo AGENT` takes back what was applied.");
 }
 
 #[test]

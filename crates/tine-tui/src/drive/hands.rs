@@ -213,17 +213,21 @@ impl Hands {
         let agent = match &effect {
             Effect::Rename(agent, _)
             | Effect::Mark(agent, _)
-            | Effect::Rewind(agent, _)
+            | Effect::Rewind(agent, ..)
             | Effect::Clear(agent)
             | Effect::Compact(agent, _) => *agent,
             _ => return,
         };
         self.try_go(Some(agent), async move {
             let runtime = hands.runtime();
+            let mut said = None;
             match effect {
                 Effect::Rename(agent, name) => runtime.rename(agent, Some(name)).await?,
                 Effect::Mark(agent, label) => runtime.mark_place(agent, label).await.map(drop)?,
-                Effect::Rewind(agent, to) => runtime.rewind(agent, to).await.map(drop)?,
+                Effect::Rewind(agent, to, files) => {
+                    runtime.rewind(agent, to).await?;
+                    said = files;
+                }
                 Effect::Clear(agent) => runtime.clear(agent).await.map(drop)?,
                 Effect::Compact(agent, keep_tokens) => {
                     hands.tell(Some(agent), Tone::Plain, "Summing the conversation up...".into());
@@ -239,6 +243,7 @@ impl Hands {
                 _ => {}
             }
             hands.read(agent, None).await?;
+            said.into_iter().for_each(|said| hands.tell(Some(agent), Tone::Plain, said));
             hands.registry().await
         });
     }
