@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tine_cache::{Models, Named};
 use tine_model::{Effort, ModelRef, ModelSettings, Provider, Thinking};
 
 use crate::slash::SlashError;
@@ -64,12 +65,11 @@ impl ModelWords {
     pub fn parse(text: &str) -> Result<Self, SlashError> {
         if let Some((before, last)) = text.rsplit_once('/')
             && let Some(level) = ThinkingLevel::from_name(last)
-            && let Ok(model) = before.parse()
+            && let Ok(model) = model_of(before)
         {
             return Ok(Self { model, level: Some(level) });
         }
-        let model: ModelRef =
-            text.parse().map_err(|_| SlashError::UnknownModel(text.to_owned()))?;
+        let model = model_of(text)?;
         let level = match model.provider {
             Provider::Sim | Provider::OpenAiCompat => None,
             Provider::Anthropic
@@ -98,6 +98,19 @@ impl ModelWords {
             Some(level) => (before.thinking, level.effort()),
         };
         ModelSettings { model, thinking, effort, ..before.clone() }
+    }
+}
+
+/// The model of this name. The provider may be left out where one alone has a model of this name.
+fn model_of(text: &str) -> Result<ModelRef, SlashError> {
+    let unknown = || SlashError::UnknownModel(text.to_owned());
+    if text.contains('/') {
+        return text.parse().map_err(|_| unknown());
+    }
+    match Models::bundled().named(text) {
+        Named::Model(model) => Ok(model),
+        Named::Other(near) if near.is_empty() => Err(unknown()),
+        Named::Other(near) => Err(SlashError::NearModel { name: text.to_owned(), near }),
     }
 }
 
@@ -132,6 +145,8 @@ mod tests {
             "anthropic/high",
             "high",
             "acme/x/low",
+            "gpt-5",
+            "gpt-5/high",
         ]
         .map(read);
         insta::assert_snapshot!(read.join("\n"), @"
@@ -146,7 +161,11 @@ mod tests {
         anthropic/high None
         Unknown model 'high' (it is provider/name)
         Unknown model 'acme/x/low' (it is provider/name)
+        openai/gpt-5 None
+        openai/gpt-5 Some(High)
         ");
+        let several = ModelWords::parse("gpt").unwrap_err().to_string();
+        assert!(several.starts_with("Unknown model 'gpt' (did you mean openai/gpt-"), "{several}");
     }
 
     #[test]

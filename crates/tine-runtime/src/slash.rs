@@ -53,6 +53,14 @@ pub enum SlashError {
     /// A model that is none.
     #[error("Unknown model '{0}' (it is provider/name)")]
     UnknownModel(String),
+    /// A model without its provider, which may mean several, or another one.
+    #[error("Unknown model '{name}' (did you mean {}?)", .near.join(", "))]
+    NearModel {
+        /// What was written.
+        name: String,
+        /// What may be meant, as `provider/name`.
+        near: Vec<String>,
+    },
     /// A level of reasoning that is none.
     #[error("Invalid thinking level '{0}' (must be: none, low, med, high)")]
     InvalidLevel(String),

@@ -32,7 +32,8 @@ fn enter_takes_the_marked_command_and_sends_it_if_it_needs_no_more() {
         (app.input().text(), effects)
     };
     assert_eq!(enter(&mut app, "/mod"), ("/model ".to_owned(), Vec::new()));
-    assert!(key(&mut app, KeyCode::Enter).is_empty() && app.input().is_empty(), "it is sent now");
+    assert_eq!(key(&mut app, KeyCode::Enter), [Effect::Look], "it is sent now");
+    assert!(app.input().is_empty());
     assert_eq!(enter(&mut app, "/cle"), (String::new(), vec![Effect::Clear(id(1))]));
     // A whole name is meant, though another one begins with it, and an agent is offered behind it.
     let mode = enter(&mut app, "/mode");

@@ -319,7 +319,7 @@ impl App {
             Event::Break => self.cancel(),
             Event::Offered(offer) => self.setup.offered(*offer),
             Event::Found(choices) => self.setup.found(choices),
-            Event::Looked => self.setup.looked(),
+            Event::Looked => self.models_are_known(),
             Event::Chosen(model, first_words) => self.chosen(model, first_words),
             Event::Files(of, paths) => {
                 self.files = Files { of, paths: Some(paths) };

@@ -1,5 +1,6 @@
 //! What can be done about a model: the first screen where none is set, and `/model`.
 
+use tine_model::AgentId;
 use tine_runtime::ModelWords;
 
 use super::piece::Tone;
@@ -36,6 +37,8 @@ pub(crate) struct Setup {
     pub(crate) is_looking: bool,
     /// How many of the choices were found on this machine.
     found: usize,
+    /// The agent in whose conversation the choices are told once all are known.
+    told_to: Option<AgentId>,
 }
 
 impl Setup {
@@ -54,10 +57,17 @@ impl Setup {
         Vec::new()
     }
 
-    /// Nothing more will be found.
-    pub(super) fn looked(&mut self) -> Vec<Effect> {
-        self.is_looking = false;
-        Vec::new()
+    /// The choices in lines, for an agent's conversation, where no number chooses.
+    fn told(&self) -> String {
+        let listed = self.offer.choices.iter().take(LISTED_MAX);
+        let mut lines: Vec<String> =
+            listed.map(|choice| format!("  {}  ({})", choice.model, choice.origin)).collect();
+        lines.insert(0, "Models that can be used:".to_owned());
+        lines.extend(self.foot().into_iter().map(|(_, text)| format!("  {text}")));
+        lines.push(
+            "  `tine models` lists them with prices, also those of other providers".to_owned(),
+        );
+        lines.join("\n")
     }
 
     /// The choice of a number, counted from 1, or of a model's name.
@@ -143,11 +153,21 @@ impl App {
             },
             (true, []) => {
                 self.say_model();
-                Vec::new()
+                self.setup.told_to = self.focus;
+                vec![Effect::Look]
             }
             (true, [name]) => self.go_on_with(name, rest.contains(ACCEPT)),
             (_, [..]) => self.refuse("usage: /model [NAME]"),
         }
+    }
+
+    /// Nothing more will be found.
+    pub(super) fn models_are_known(&mut self) -> Vec<Effect> {
+        self.setup.is_looking = false;
+        if let Some(agent) = self.setup.told_to.take() {
+            self.say(Some(agent), Tone::Plain, self.setup.told());
+        }
+        Vec::new()
     }
 
     fn choose_named(&mut self, name: &str) -> Vec<Effect> {

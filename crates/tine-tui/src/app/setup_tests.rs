@@ -118,10 +118,38 @@ fn model_before_an_agent_is_that_of_the_next_one() {
 }
 
 #[test]
+fn model_alone_in_a_conversation_says_which_there_are() {
+    let mut app = App::at(0);
+    app.enter(agent(1, None));
+    assert_eq!(app.model(""), [Effect::Look]);
+    app.update(Event::Offered(Box::new(offer())));
+    app.update(Event::Found(vec![choice("openai-compat/a")]));
+    app.update(Event::Looked);
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    The model is sim/echo. Another one cannot use what is cached of this conversation: /model NAME says what that costs, and /new and /model NAME begin anew with it.
+    Models that can be used:
+      sim/tour  (found)
+      openai-compat/a  (found)
+      `tine models` lists them with prices, also those of other providers
+    ");
+    // The servers are looked for again at the first screen, and the conversation hears nothing of it.
+    app.update(Event::Looked);
+    assert_eq!(said(&app).len(), 2);
+}
+
+#[test]
+fn a_name_without_its_provider_is_understood_in_a_conversation() {
+    let mut app = App::at(0);
+    app.enter(agent(1, None));
+    let effects = app.model("gpt-5");
+    let [Effect::Fork(_, words)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(words.model.as_ref().unwrap().to_string(), "openai/gpt-5");
+}
+
+#[test]
 fn model_of_an_agent_is_a_fork_that_says_what_it_loses() {
     let mut app = App::at(0);
     app.enter(agent(1, None));
-    assert_eq!(app.model(""), []);
     assert_eq!(app.model("sim/echo"), []);
     let forked = |effects: Vec<Effect>| match effects.as_slice() {
         [Effect::Fork(parent, words)] => {
@@ -135,7 +163,6 @@ fn model_of_an_agent_is_a_fork_that_says_what_it_loses() {
     let asked = app.model("sim/echo/low --accept-cache-loss");
     assert_eq!(forked(asked), ("sim/echo/low".into(), true));
     insta::assert_snapshot!(said(&app).join("\n"), @"
-    The model is sim/echo. Another one cannot use what is cached of this conversation: /model NAME says what that costs, and /new and /model NAME begin anew with it.
     error: no cache
     the model is sim/echo already
     ");
