@@ -494,6 +494,9 @@ pub(crate) struct KillArgs {
     /// Kill the root of a tree too, with everything in it
     #[arg(long)]
     pub(crate) root: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

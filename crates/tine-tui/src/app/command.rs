@@ -157,7 +157,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[AGENT | COMMAND]",
         "interrupt an agent, what it did is kept; or end a command that this one keeps in the background",
     ),
-    command(Verb::Kill, &["kill"], "[AGENT]", "end an agent and all below it"),
+    command(Verb::Kill, &["kill"], "[AGENT] [--yes]", "end an agent and all below it, for good"),
     command(
         Verb::Workers("fan"),
         &["fan"],

@@ -112,6 +112,10 @@ impl App {
     }
 
     fn command_of(&mut self, verb: Verb, focus: AgentId, rest: &str) -> Vec<Effect> {
+        let (rest, is_sure) = match verb {
+            Verb::Kill => sure(rest),
+            _ => (rest, false),
+        };
         let whom = match (verb, rest) {
             (Verb::Stop, name) if self.keeps(focus, name) => {
                 return vec![Effect::StopCommand(focus, name.to_owned())];
@@ -129,7 +133,7 @@ impl App {
             Verb::Parent => self.go_up(),
             Verb::Child => self.go_down(),
             Verb::Stop => self.stop(whom),
-            Verb::Kill => self.kill(whom),
+            Verb::Kill => self.kill_command(whom, is_sure),
             Verb::Rename if rest.is_empty() => self.refuse("usage: /rename NAME"),
             Verb::Rename => vec![Effect::Rename(focus, rest.to_owned())],
             Verb::Mark | Verb::Rewind | Verb::Clear | Verb::Compact if runs => {
@@ -281,6 +285,17 @@ impl App {
             Some(name) => format!("{agent} ({})", one_line(name)),
             None => agent.to_string(),
         }
+    }
+}
+
+/// What follows a command, without the word that spares its question.
+fn sure(rest: &str) -> (&str, bool) {
+    let yes = ["--yes", "-y"];
+    let before = yes.iter().find_map(|yes| rest.strip_prefix(yes));
+    let behind = || yes.iter().find_map(|yes| rest.strip_suffix(yes));
+    match before.or_else(behind) {
+        Some(rest) => (rest.trim(), true),
+        None => (rest, false),
     }
 }
 

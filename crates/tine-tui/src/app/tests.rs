@@ -132,10 +132,29 @@ fn the_root_cannot_be_killed_and_focus_goes_to_the_parent_of_the_dead() {
     assert_eq!(type_in(&mut app, "/kill"), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"Error: Cannot kill root agent");
     app.go(id(3));
-    assert_eq!(type_in(&mut app, "/kill 02020202"), [Effect::Kill(id(2))]);
+    assert_eq!(type_in(&mut app, "/kill 02020202"), [], "it asks first");
+    assert_eq!(key(&mut app, KeyCode::Char('n')), []);
+    assert_eq!(
+        (app.word.as_ref().unwrap().0.as_str(), app.focus),
+        ("nobody was killed", Some(id(3)))
+    );
+    assert!(app.overlay.is_none(), "the question has gone with its answer");
+    type_in(&mut app, "/kill 02020202");
+    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Kill(id(2))]);
     app.update(Event::Killed(vec![id(2), id(3)]));
     assert_eq!(app.focus, Some(id(1)));
     assert_eq!(app.word.as_ref().unwrap().0, "Killed 2 agents");
+}
+
+#[test]
+fn without_a_screen_a_kill_is_meant_by_a_word_and_a_program_means_it_at_once() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1)), agent(3, Some(2))]);
+    app.face = Face::Lines;
+    assert_eq!(type_in(&mut app, "/kill 0202"), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"Error: this ends 02020202 and 1 agent below it for good; /kill --yes 02020202 does it");
+    assert_eq!(type_in(&mut app, "/kill --yes 0202"), [Effect::Kill(id(2))]);
+    app.face = Face::Pipe;
+    assert_eq!(type_in(&mut app, "/kill 0202"), [Effect::Kill(id(2))]);
 }
 
 #[test]
@@ -150,7 +169,7 @@ fn a_word_that_could_mean_two_agents_does_nothing_and_names_them() {
         }
     }
     assert_eq!(app.focus, Some(id(1)));
-    assert_eq!(type_in(&mut app, "/kill 020202"), [Effect::Kill(id(2))]);
+    assert_eq!(type_in(&mut app, "/kill 020202 -y"), [Effect::Kill(id(2))]);
 }
 
 #[test]

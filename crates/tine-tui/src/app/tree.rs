@@ -29,6 +29,8 @@ pub(crate) struct Tree {
     pub(crate) filter: String,
     /// What is asked at the foot.
     pub(crate) asks: Option<Asks>,
+    /// Whether it is open for the question at its foot alone.
+    pub(super) closes: bool,
     /// All rows, as of the registry that they were made of.
     pub(crate) rows: Vec<Row>,
     /// Where among them the marked one is.

@@ -6,7 +6,8 @@ use tine_model::{AgentId, AgentState};
 use super::command_line::CommandLine;
 use super::keys::Action;
 use super::tree::{Asks, Tree, before_last};
-use super::{App, Effect, Overlay, WHEEL_LINES};
+use super::{App, Effect, Face, Overlay, WHEEL_LINES, called};
+use crate::figures::plural;
 use crate::words::{left_out, sendable};
 
 /// The keys of the tree and what they do, the most important first: as many as fit stand at its foot.
@@ -84,21 +85,55 @@ impl App {
                 self.ask(Asks::Name(marked, name.unwrap_or_default()));
             }
             KeyCode::Char('m') => self.ask(Asks::Words(marked, String::new())),
-            KeyCode::Char('x') => {
-                match self.record(marked).map(|agent| (agent.parent, agent.state)) {
-                    Some((_, AgentState::Dead)) => self.tell("it is dead already"),
-                    Some((Some(_), _)) => {
-                        let is_alive = |id: &AgentId| {
-                            self.record(*id).is_some_and(|agent| agent.state != AgentState::Dead)
-                        };
-                        let below = self.agents_below(Some(marked)).filter(is_alive).count();
-                        self.ask(Asks::Kill(marked, below));
-                    }
-                    // It is refused, with the reason.
-                    Some((None, _)) | None => return self.kill(marked),
-                }
-            }
+            KeyCode::Char('x') => match self.ends_with(marked) {
+                Ok(below) => self.ask(Asks::Kill(marked, below)),
+                Err(refused) => return refused,
+            },
             _ => {}
+        }
+        Vec::new()
+    }
+
+    /// How many agents below one would end with it; where it cannot be ended, that is said.
+    fn ends_with(&mut self, agent: AgentId) -> Result<usize, Vec<Effect>> {
+        match self.record(agent).map(|agent| (agent.parent, agent.state)) {
+            Some((_, AgentState::Dead)) => {
+                self.tell("it is dead already");
+                Err(Vec::new())
+            }
+            Some((Some(_), _)) => {
+                let is_alive = |id: &AgentId| {
+                    self.record(*id).is_some_and(|agent| agent.state != AgentState::Dead)
+                };
+                Ok(self.agents_below(Some(agent)).filter(is_alive).count())
+            }
+            Some((None, _)) | None => Err(self.kill(agent)),
+        }
+    }
+
+    /// `/kill`, which asks as the key of the tree does. Who talks in lines says it with the command.
+    pub(super) fn kill_command(&mut self, agent: AgentId, is_sure: bool) -> Vec<Effect> {
+        if is_sure || self.face == Face::Pipe {
+            return self.kill(agent);
+        }
+        let below = match self.ends_with(agent) {
+            Ok(below) => below,
+            Err(refused) => return refused,
+        };
+        if self.face == Face::Lines {
+            let name = self.record(agent).map_or_else(|| agent.short(), called);
+            let with =
+                (below > 0).then(|| format!(" and {} below it", plural(below as u64, "agent")));
+            return self.refuse(&format!(
+                "this ends {name}{} for good; /kill --yes {} does it",
+                with.unwrap_or_default(),
+                agent.short()
+            ));
+        }
+        self.open_tree();
+        if let Some(Overlay::Tree(tree)) = &mut self.overlay {
+            (tree.marked, tree.closes) = (Some(agent), true);
+            tree.asks = Some(Asks::Kill(agent, below));
         }
         Vec::new()
     }
@@ -126,6 +161,9 @@ impl App {
         let is_held = !key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
         if let Some(Asks::Kill(agent, _)) = tree.asks {
             tree.asks = None;
+            if tree.closes {
+                self.overlay = None;
+            }
             match key.code {
                 KeyCode::Char('y') if !is_held => return self.kill(agent),
                 _ => self.tell("nobody was killed"),

@@ -7,9 +7,10 @@ use tine_model::{AgentId, AgentState, Standing};
 use tine_runtime::Receipt;
 use tine_store::AgentFilter;
 
+use crate::ask::{a_person_is_there, agrees};
 use crate::cli::KillArgs;
 use crate::context::Context;
-use crate::fail::Failure;
+use crate::fail::{BAD_INPUT, Failure};
 use crate::output;
 use crate::render::receipt::{ReceiptJson, killed_line};
 use tine_tui::figures::plural;
@@ -31,6 +32,9 @@ pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failur
         for agent in &asked {
             refuse_root(context, *agent).await?;
         }
+    }
+    if !args.yes {
+        agree(context, &asked).await?;
     }
     let mut killed: Vec<Receipt> = Vec::new();
     for agent in asked {
@@ -54,6 +58,22 @@ pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failur
     Ok(0)
 }
 
+/// Asks a person before anything is ended for good.
+async fn agree(context: &Context, asked: &[AgentId]) -> Result<(), Failure> {
+    if !a_person_is_there() {
+        return Ok(());
+    }
+    let mut all = HashSet::new();
+    for agent in asked {
+        all.extend(living_with(context, *agent).await?);
+    }
+    let ends = plural(all.len() as u64, "agent");
+    if all.is_empty() || agrees(&format!("This ends {ends} for good.")) {
+        return Ok(());
+    }
+    Err(Failure::coded(BAD_INPUT, "nobody was killed: you did not agree"))
+}
+
 /// A tree is not to be lost with a slip of the hand.
 async fn refuse_root(context: &Context, agent: AgentId) -> Result<(), Failure> {
     let record = context.runtime.store().agent(agent).await?;
@@ -61,7 +81,7 @@ async fn refuse_root(context: &Context, agent: AgentId) -> Result<(), Failure> {
         return Ok(());
     }
     let short = agent.short();
-    let below = living_below(context, agent).await?;
+    let below = living_with(context, agent).await?.len().saturating_sub(1) as u64;
     let with = match below {
         0 => String::new(),
         below => format!(", and {} below it would die with it", plural(below, "agent")),
@@ -71,15 +91,15 @@ async fn refuse_root(context: &Context, agent: AgentId) -> Result<(), Failure> {
         .hint(format!("`tine kill --root {short}` kills it for good")))
 }
 
-/// How many living agents stand below one.
-async fn living_below(context: &Context, top: AgentId) -> Result<u64, Failure> {
+/// The living among an agent and those below it.
+async fn living_with(context: &Context, top: AgentId) -> Result<Vec<AgentId>, Failure> {
     // Parents come before their children.
     let mut tree = HashSet::from([top]);
-    let mut living = 0;
+    let mut living = Vec::new();
     for agent in context.runtime.store().agents(AgentFilter::All).await? {
-        if agent.parent.is_some_and(|parent| tree.contains(&parent)) {
+        if agent.id == top || agent.parent.is_some_and(|parent| tree.contains(&parent)) {
             tree.insert(agent.id);
-            living += u64::from(agent.state != AgentState::Dead);
+            living.extend((agent.state != AgentState::Dead).then_some(agent.id));
         }
     }
     Ok(living)

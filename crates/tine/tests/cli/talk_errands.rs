@@ -102,7 +102,7 @@ fn killed_agents_are_reaped_and_a_wait_says_what_was_waited_for() {
         ("/wait slow\r", "waiting for 1 of 1 agent"),
         ("\u{1b}", "you wait no more; nothing was stopped"),
         ("/hide slow\r", "is not dead"),
-        ("/kill slow\r", "terminated"),
+        ("/kill -y slow\r", "terminated"),
         ("/hide\r", "Hid 1 agent"),
     ] {
         terminal.see(typed, said);
