@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::away;
 use crate::cli::AwayArgs;
 use crate::commands::listing;
-use crate::commands::run::last_in;
+use crate::commands::run::{Worktrees, last_in};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -45,7 +45,7 @@ pub(crate) async fn away(context: &Context, args: AwayArgs) -> Result<u8, Failur
     away::check(&context.config)?;
     let agent = match &args.agent {
         Some(agent) => context.agent(agent).await?,
-        None => last_in(context).await?,
+        None => last_in(context, Worktrees::Counted).await?,
     };
     let now_ms = context.runtime.ports().clock.now_ms();
     let away = context.runtime.away(agent).await?;

@@ -1,6 +1,7 @@
 //! `tine run`: talk to an agent: a new one, the last one of this directory, or any.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing};
 use tine_runtime::{ForkSpec, NewRoot, Placement, Start, parse_fork};
@@ -74,37 +75,62 @@ async fn existing(context: &Context, args: &RunArgs) -> Result<Option<AgentId>, 
     if !args.continue_last {
         return Ok(None);
     }
-    last_in(context).await.map(Some)
+    last_in(context, Worktrees::Left).await.map(Some)
+}
+
+/// Whether forks in worktrees of their own count as of the directory that they were forked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worktrees {
+    /// A person goes on with the conversation where they were.
+    Counted,
+    /// A script goes on working where it is.
+    Left,
 }
 
 /// The agent that was last used in the directory that the command works in.
-pub(super) async fn last_in(context: &Context) -> Result<AgentId, Failure> {
+pub(super) async fn last_in(context: &Context, worktrees: Worktrees) -> Result<AgentId, Failure> {
     let agents = context.runtime.store().agents(AgentFilter::All).await?;
     let directory = context.directory.to_string_lossy();
-    let last = last_used(&agents, &directory).ok_or_else(|| {
+    let mut here = of_directory(&agents, &directory, worktrees);
+    // A worktree that was removed is no place to go on in.
+    here.retain(|agent| agent.directory == directory || Path::new(&agent.directory).is_dir());
+    let last = last_used(&agents, &here).ok_or_else(|| {
         Failure::input("no agent has worked in this directory yet")
             .hint("`tine run \"PROMPT\"` starts one; `tine ps` lists those of all directories")
     })?;
     Ok(last.id)
 }
 
-/// The agent of a directory that was last used. Where that one was killed, it is the nearest above it that lives, and else the last of
-/// the living.
-fn last_used<'a>(agents: &'a [AgentRecord], directory: &str) -> Option<&'a AgentRecord> {
+/// The agents that a person talks to in a directory.
+fn of_directory<'a>(
+    agents: &'a [AgentRecord],
+    directory: &str,
+    worktrees: Worktrees,
+) -> Vec<&'a AgentRecord> {
+    // Parents come before their children.
+    let mut here: HashSet<AgentId> = HashSet::new();
+    for agent in agents {
+        let is_forked_here = agent.parent.is_some_and(|parent| here.contains(&parent));
+        if agent.directory == directory || is_forked_here && worktrees == Worktrees::Counted {
+            here.insert(agent.id);
+        }
+    }
     let is_a_persons = |agent: &&AgentRecord| {
-        let persons = matches!(agent.standing, Standing::Root | Standing::Peer);
-        agent.directory == directory && persons
+        here.contains(&agent.id) && matches!(agent.standing, Standing::Root | Standing::Peer)
     };
+    agents.iter().filter(is_a_persons).collect()
+}
+
+/// The last used of some agents. Where that one was killed, it is the nearest above it that lives, and else the last of the living.
+fn last_used<'a>(agents: &'a [AgentRecord], here: &[&'a AgentRecord]) -> Option<&'a AgentRecord> {
+    let is_here = |agent: &&AgentRecord| here.iter().any(|known| known.id == agent.id);
     let lives = |agent: &&AgentRecord| agent.state != AgentState::Dead;
     let by_id: HashMap<AgentId, &AgentRecord> =
         agents.iter().map(|agent| (agent.id, agent)).collect();
     let parent = |agent: &&'a AgentRecord| by_id.get(&agent.parent?).copied();
-    let focus = agents.iter().filter(is_a_persons).max_by_key(|agent| agent.updated_ms);
-    let above =
-        std::iter::successors(focus, parent).find(|agent| lives(agent) && is_a_persons(agent));
-    above.or_else(|| {
-        agents.iter().filter(is_a_persons).filter(lives).max_by_key(|agent| agent.updated_ms)
-    })
+    let focus = here.iter().copied().max_by_key(|agent| agent.updated_ms);
+    let above = std::iter::successors(focus, parent).find(|agent| lives(agent) && is_here(agent));
+    above.or_else(|| here.iter().copied().filter(lives).max_by_key(|agent| agent.updated_ms))
 }
 
 /// An agent keeps its model for life: the provider's cache knows its conversation under that model and no other.

@@ -27,7 +27,7 @@ use crate::away;
 use crate::caching::policy;
 use crate::cli::{self, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
-use crate::commands::run::last_in;
+use crate::commands::run::{Worktrees, last_in};
 use crate::commands::setup::Chosen;
 use crate::config::Config;
 use crate::confine::{of_agent, of_root, widened};
@@ -64,7 +64,7 @@ pub(super) struct SettingsHost {
 pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8, Failure> {
     let agent = match (&args.resume, args.continue_last) {
         (Some(Some(text)), _) => Some(context.agent(text).await?),
-        (None, true) => Some(last_in(&context).await?),
+        (None, true) => Some(last_in(&context, Worktrees::Counted).await?),
         (Some(None), _) | (None, false) => None,
     };
     let picks = args.resume == Some(None);

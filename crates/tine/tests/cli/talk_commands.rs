@@ -225,6 +225,27 @@ fn commands_that_ask_have_the_terminal_meanwhile() {
 }
 
 #[test]
+fn the_last_conversation_is_the_one_that_was_left_also_in_a_worktree() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see_at_rest("hello\r", "You said: hello");
+    terminal.see_at_rest("/fork \"WRITE it\" --worktree --name wt\r", "It is written.");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+    let mut terminal = Terminal::start(&home, &["-c"]);
+    terminal.screen("── wt");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+    // A script goes on where it works.
+    let ran = home.json(&["run", "-c", "--json", "hello"]);
+    let agents = home.json(&["ps", "--json"]);
+    let mut agents = agents.as_array().unwrap().iter();
+    let wt = agents.find(|agent| agent["name"] == "wt").unwrap();
+    assert_ne!(ran["agent"], wt["id"]);
+}
+
+#[test]
 fn no_command_is_left_out_here() {
     let home = home();
     let help = Ran::of(home.tine(&["--plain"]).write_stdin("/help\n")).stdout;
