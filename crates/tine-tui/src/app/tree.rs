@@ -39,6 +39,8 @@ pub(crate) struct Tree {
     pub(crate) first: usize,
     /// The line of the screen on which that row is, and how many rows fit; said by whoever draws it.
     pub(crate) seen: (u16, u16),
+    /// Whether it was drawn since it opened.
+    is_placed: bool,
     /// The state of the registry, and what was to be shown of it.
     made_of: Option<(u64, bool, String, usize)>,
     /// Who was looked at closely last, and when.
@@ -76,6 +78,19 @@ impl Tree {
     pub(super) fn parent(&self) -> Option<usize> {
         let depth = self.rows.get(self.at)?.depth;
         self.rows.iter().take(self.at).rposition(|row| row.depth < depth)
+    }
+
+    /// Moves the rows so that the marked one is seen, and no more than that takes; when it opens, those below it that count, too.
+    pub(crate) fn scroll(&mut self, height: usize, counts: impl Fn(AgentId) -> bool) {
+        if !std::mem::replace(&mut self.is_placed, true) {
+            let depth = self.rows.get(self.at).map_or(0, |row| row.depth);
+            let below = self.rows.iter().enumerate().skip(self.at + 1);
+            let below = below.take_while(|(_, row)| row.depth > depth);
+            let last = below.filter(|(_, row)| counts(row.agent)).map(|(at, _)| at).last();
+            self.first = (last.unwrap_or(self.at) + 1).saturating_sub(height).min(self.at);
+        }
+        let end = self.rows.len().saturating_sub(height);
+        self.first = self.first.clamp((self.at + 1).saturating_sub(height), self.at).min(end);
     }
 
     /// How far a page is.

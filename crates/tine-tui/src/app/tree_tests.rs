@@ -2,7 +2,7 @@
 
 use crossterm::event::{MouseEvent, MouseEventKind};
 
-use super::fixture::{busy, id};
+use super::fixture::{agent, busy, id};
 use super::tests::{key, press, said};
 use super::*;
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -63,6 +63,34 @@ fn arrows_and_pages_move_the_mark_and_stop_at_the_ends() {
         marks.push(marked(&app).unwrap());
     }
     assert_eq!(marks, [1, 2, 5, 9, 9, 5, 1]);
+}
+
+#[test]
+fn a_tree_that_opens_shows_the_agent_on_screen_with_its_running_workers() {
+    // Forty conversations from before, and below the last one four workers, of which two run.
+    let mut agents: Vec<_> = (1..=40).map(|byte| agent(byte, None)).collect();
+    agents.extend((41..=44).map(|byte| agent(byte, Some(40))));
+    agents.extend((50..=60).map(|byte| agent(byte, None)));
+    for record in agents.iter_mut().filter(|record| [id(41), id(43)].contains(&record.id)) {
+        record.state = AgentState::Running;
+    }
+    let mut app = super::tests::session(&agents);
+    app.go(id(40));
+    press(&mut app, KeyCode::Char('t'), KeyModifiers::CONTROL);
+    let runs = |agent: AgentId| [id(41), id(43)].contains(&agent);
+    let Some(Overlay::Tree(tree)) = &mut app.overlay else { panic!() };
+    tree.scroll(10, runs);
+    assert_eq!((tree.at, tree.first), (39, 33), "the last that runs is on the last row");
+    // From then on the picture moves no more than the mark takes.
+    tree.mark(35);
+    tree.scroll(10, runs);
+    assert_eq!(tree.first, 33);
+    // Where not all have room, the agent is the first row.
+    app.open_tree();
+    app.refresh_tree();
+    let Some(Overlay::Tree(tree)) = &mut app.overlay else { panic!() };
+    tree.scroll(3, runs);
+    assert_eq!((tree.at, tree.first), (39, 39));
 }
 
 #[test]

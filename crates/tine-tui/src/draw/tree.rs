@@ -95,9 +95,7 @@ pub(super) fn draw(app: &App, tree: &mut Tree, frame: &mut Frame<'_>, area: Rect
     .areas(area);
     tree.seen = (body.y, body.height);
     let height = usize::from(body.height);
-    // The mark is seen, and the picture moves no more than that takes.
-    let last = tree.rows.len().saturating_sub(height);
-    tree.first = tree.first.clamp((tree.at + 1).saturating_sub(height), tree.at).min(last);
+    tree.scroll(height, |agent| app.runs(agent));
     let shown = tree.rows.iter().enumerate().skip(tree.first).take(height);
     let names = shown.clone().filter_map(|(_, row)| Some((row, app.record(row.agent)?)));
     let name = name_columns(names, width);
