@@ -129,7 +129,7 @@ impl App {
         let runs = self.runs(focus);
         let label = (!rest.is_empty()).then(|| rest.to_owned());
         match verb {
-            Verb::Fork => self.fork(focus, rest),
+            Verb::Fork => self.fork_command(focus, rest),
             Verb::Parent => self.go_up(),
             Verb::Child => self.go_down(),
             Verb::Stop => self.stop(whom),

@@ -8,6 +8,19 @@ use super::tests::*;
 use super::*;
 
 #[test]
+fn a_fork_that_is_refused_gives_its_line_back() {
+    let mut app = session(&[agent(1, None)]);
+    for typed in ["/fork \"try it", "/fork --sideways"] {
+        assert_eq!(type_in(&mut app, typed), []);
+        assert_eq!(app.input().text(), typed);
+    }
+    let typed = "/fork --worktree Try it";
+    assert!(matches!(type_in(&mut app, typed).as_slice(), [Effect::Fork(..)]));
+    app.update(Event::NotForked(id(1), "error: no repository".into()));
+    assert_eq!(app.input().text(), typed);
+}
+
+#[test]
 fn fork_without_arguments_makes_an_idle_child_and_moves_the_focus() {
     let mut app = session(&[agent(1, None)]);
     app.input().set("unsent");
@@ -62,7 +75,7 @@ fn fork_says_what_is_wrong_before_anything_waits() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
-    for text in ["/fork try", "/fork \"try", "/fork \"a\" b", "/fork --at x", "/fork --model"] {
+    for text in ["/fork 'try'", "/fork \"try", "/fork \"a\" b", "/fork --at x", "/fork --model"] {
         assert_eq!(type_in(&mut app, text), []);
         assert!(app.forks.is_empty(), "{text}");
     }

@@ -20,6 +20,8 @@ pub(crate) struct PendingFork {
     line: String,
     /// What will stand in the line of the child.
     draft: Option<String>,
+    /// The command that asked for it, which comes back where it is refused.
+    typed: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -49,6 +51,20 @@ impl App {
     /// Returns true if any fork waits.
     pub(super) fn forks_wait(&self) -> bool {
         self.forks.keys().any(|parent| self.fork_waits(*parent))
+    }
+
+    /// `/fork`; a line that is refused comes back.
+    pub(super) fn fork_command(&mut self, parent: AgentId, rest: &str) -> Vec<Effect> {
+        let typed = format!("/fork {rest}");
+        if parse_fork(rest).is_err() {
+            self.give_back(Some(parent), typed.trim_end());
+        }
+        let is_forking = self.forks.contains_key(&parent);
+        let effects = self.fork(parent, rest);
+        if let Some(fork) = self.forks.get_mut(&parent).filter(|_| !is_forking) {
+            fork.typed = Some(typed.trim_end().to_owned());
+        }
+        effects
     }
 
     /// A fork as it is written. What is wrong with it is said before anything waits.
@@ -97,7 +113,7 @@ impl App {
     fn add_fork(&mut self, parent: AgentId, stage: Stage, draft: Option<String>) {
         let waited = matches!(stage, Stage::Waits { .. });
         let line = self.rooms.get(&parent).map(|room| room.input.text()).unwrap_or_default();
-        self.forks.insert(parent, PendingFork { stage, waited, line, draft });
+        self.forks.insert(parent, PendingFork { stage, waited, line, draft, typed: None });
     }
 
     /// Goes on with a fork that waited for this agent's tools, once none runs any more and their results are written.
@@ -131,7 +147,8 @@ impl App {
 
     /// A fork was not made.
     pub(super) fn not_forked(&mut self, parent: AgentId, why: String) -> Vec<Effect> {
-        self.forks.remove(&parent);
+        let typed = self.forks.remove(&parent).and_then(|fork| fork.typed);
+        typed.into_iter().for_each(|typed| self.give_back(Some(parent), &typed));
         self.say(Some(parent), Tone::Error, why);
         Vec::new()
     }

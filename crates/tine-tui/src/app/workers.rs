@@ -114,7 +114,10 @@ impl App {
     pub(super) fn fork_of_nothing(&mut self, rest: &str) -> Vec<Effect> {
         let words = match parse_fork(rest) {
             Ok(words) => words,
-            Err(error) => return self.refuse(&error.to_string()),
+            Err(error) => {
+                self.give_back(None, format!("/fork {rest}").trim_end());
+                return self.refuse(&error.to_string());
+            }
         };
         match words.prompt.clone() {
             None => self.refuse("there is no agent yet; say something first, or /fork \"prompt\""),

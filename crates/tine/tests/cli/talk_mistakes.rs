@@ -24,17 +24,17 @@ const AT_FIRST: &[Step] = &[
     ("/frok\r", "there is no command /frok; did you mean /fork?"),
 ];
 
-/// Of the fork.
+/// Of the fork. A line that is refused comes back, and is taken away before the next.
 const FORKING: &[Step] = &[
-    ("/fork try it\r", "Error: Prompt must be quoted (usage: /fork \"prompt\")"),
-    ("/fork \"try it\r", "Error: Unterminated quoted string"),
-    ("/fork \"a\" b\r", "Error: Unexpected text after the prompt: b"),
-    ("/fork --sideways\r", "Error: Unknown flag --sideways"),
-    ("/fork --at\r", "Error: --at requires an argument"),
-    ("/fork --at x\r", "Error: --at takes the number of an entry, not x"),
-    ("/fork --at 4711\r", "has no entry 4711"),
-    ("/fork --worktree\r", "is in no git repository"),
-    ("/fork --model sim/echo\r", "--accept-cache-loss"),
+    ("/fork 'try it'\r", "Error: Prompt must be quoted (usage: /fork \"prompt\")"),
+    ("\u{3}/fork \"try it\r", "Error: Unterminated quoted string"),
+    ("\u{3}/fork \"a\" b\r", "Error: Unexpected text after the prompt: b"),
+    ("\u{3}/fork --sideways\r", "Error: Unknown flag --sideways"),
+    ("\u{3}/fork --at\r", "Error: --at requires an argument"),
+    ("\u{3}/fork --at x\r", "Error: --at takes the number of an entry, not x"),
+    ("\u{3}/fork --at 4711\r", "has no entry 4711"),
+    ("\u{3}/fork --worktree\r", "is in no git repository"),
+    ("\u{3}/fork --model sim/echo\r", "--accept-cache-loss"),
 ];
 
 /// Of what is said of an agent.
