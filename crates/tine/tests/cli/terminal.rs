@@ -336,16 +336,18 @@ fn ctrl_c_stops_an_evaluation_and_leaves_nothing() {
 }
 
 #[test]
-fn one_key_shows_a_difference_and_one_takes_the_work() {
+fn a_line_shows_a_difference_and_one_takes_the_work() {
     let home = crate::pick::home();
     let mut terminal = Terminal::start(&home, &crate::pick::TASK);
-    let question = "any other key for none: ";
+    let question = "Enter for none: ";
     terminal.until(question, 1);
-    terminal.type_in("d");
-    terminal.type_in("1");
+    terminal.type_in("d1\r");
     terminal.until("diff --git a/count.txt b/count.txt", 1);
     terminal.until(question, 2);
-    terminal.type_in("2");
+    terminal.type_in("q\r");
+    terminal.until("`q` is no answer", 1);
+    terminal.until(question, 3);
+    terminal.type_in("2\r");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     assert!(plain(&text).contains("applied 1 file of"), "{text}");
@@ -354,7 +356,7 @@ fn one_key_shows_a_difference_and_one_takes_the_work() {
     let home = crate::pick::home();
     let mut terminal = Terminal::start(&home, &crate::pick::TASK);
     terminal.until(question, 1);
-    terminal.type_in("q");
+    terminal.type_in("\r");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     assert!(plain(&text).contains("nothing was taken; the best is"), "{text}");
@@ -365,10 +367,24 @@ fn one_key_shows_a_difference_and_one_takes_the_work() {
 fn ctrl_c_at_the_question_of_a_pick_takes_nothing() {
     let home = crate::pick::home();
     let mut terminal = Terminal::start(&home, &crate::pick::TASK);
-    terminal.until("any other key for none: ", 1);
+    terminal.until("Enter for none: ", 1);
     terminal.type_in("\u{3}");
     let (code, text) = terminal.end();
     assert_eq!(code, 130, "{text}");
     assert!(plain(&text).contains("error: interrupted; nothing was taken"), "{text}");
     assert!(!home.work().join("count.txt").exists());
+}
+
+#[test]
+fn a_person_is_asked_before_agents_end_for_good() {
+    let home = crate::pick::home();
+    let mut terminal = Terminal::start(&home, &["kill", "--root", "base"]);
+    terminal.until("This ends 1 agent for good. Go on? [y/N]: ", 1);
+    terminal.type_in("n\r");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 42, "{text}");
+    assert!(plain(&text).contains("nobody was killed: you did not agree"), "{text}");
+    let mut terminal = Terminal::start(&home, &["kill", "--root", "--yes", "base"]);
+    assert_eq!(terminal.end().0, 0);
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 0);
 }

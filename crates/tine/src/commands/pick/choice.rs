@@ -1,5 +1,6 @@
-//! The table of those to pick from, and the one keystroke.
+//! The table of those to pick from, and the question whose work is taken.
 
+use std::collections::HashMap;
 use std::io::{self, Read as _};
 
 use rustix::termios::{
@@ -23,10 +24,11 @@ const WALL_NOTE: &str = "[confined: ";
 /// What a terminal sends for Ctrl-C where it makes no signal of it.
 const INTERRUPT: char = '\u{3}';
 
-/// Most candidates that one key can name.
-const KEYS: &str = "123456789";
+/// Longest line of an answer.
+const ANSWER_BYTES_MAX: usize = 4096;
 
 /// What the person wants.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     Take(AgentId),
     Show(AgentId),
@@ -35,9 +37,16 @@ pub(super) enum Choice {
     Interrupt,
 }
 
+/// The names of those that have one.
+pub(in crate::commands) type Names = HashMap<AgentId, String>;
+
 /// One line for each: what became of it, whether it passes, how much it changed, what it cost, and what it says of it; then how the
 /// checks failed. `columns`: of the screen, where there is one.
-pub(in crate::commands) fn table(candidates: &[Candidate], columns: Option<usize>) -> String {
+pub(in crate::commands) fn table(
+    candidates: &[Candidate],
+    names: &Names,
+    columns: Option<usize>,
+) -> String {
     let mut table = Table::new(&[
         ("", Align::Right),
         ("AGENT", Align::Left),
@@ -60,7 +69,10 @@ pub(in crate::commands) fn table(candidates: &[Candidate], columns: Option<usize
         };
         table.row([
             format!("{mark}{}", index + 1).into(),
-            candidate.agent.short().into(),
+            names
+                .get(&candidate.agent)
+                .map_or_else(|| candidate.agent.short(), Clone::clone)
+                .into(),
             candidate.status.map_or("", TaskStatus::as_str).replace('_', " ").into(),
             check.into(),
             candidate.changes.files.len().to_string().into(),
@@ -73,7 +85,7 @@ pub(in crate::commands) fn table(candidates: &[Candidate], columns: Option<usize
             candidate.said.as_deref().map_or_else(String::new, one_line).into(),
         ]);
     }
-    let table = table.without_empty(&["CHECK", "COST", "TIME", "REPORT"]);
+    let table = table.without_empty(&["STATUS", "CHECK", "COST", "TIME", "REPORT"]);
     let numbered = candidates.iter().enumerate();
     let failed = numbered.filter_map(|(index, candidate)| {
         let checked = candidate.checked.as_ref().filter(|checked| !checked.passed)?;
@@ -100,68 +112,83 @@ fn failure(number: usize, output: &str, columns: Option<usize>) -> String {
     shown.collect()
 }
 
-/// Asks for one keystroke; a second one where the first says that a difference is to be shown.
+/// Asks for a line, again after each that is no answer.
 pub(super) fn ask(candidates: &[Candidate]) -> Result<Choice, Failure> {
-    let most = candidates.len().min(KEYS.len());
+    let agents: Vec<AgentId> = candidates.iter().map(|candidate| candidate.agent).collect();
     let question =
-        format!("take 1-{most}, d and a number to see the difference, any other key for none: ");
-    let raw = Raw::begin()
-        .map_err(|error| Failure::failed("cannot read from the terminal").because(&error))?;
-    // What is typed from here on is an answer.
-    output::prompt(&styled(BOLD, &question));
-    let first = raw.key();
-    if first == Some(INTERRUPT) {
-        return Ok(interrupted(raw));
+        format!("take 1-{}, d and a number to see the difference, Enter for none: ", agents.len());
+    loop {
+        let lines = Lines::begin()
+            .map_err(|error| Failure::failed("cannot read from the terminal").because(&error))?;
+        // What is typed from here on is an answer.
+        output::prompt(&styled(BOLD, &question));
+        let Some(line) = lines.next() else { return Ok(Choice::Nobody) };
+        if line.ends_with(INTERRUPT) {
+            return Ok(interrupted(lines));
+        }
+        match read(&line, &agents) {
+            Some(choice) => return Ok(choice),
+            None => output::say(&format!("`{}` is no answer", line.trim().escape_debug())),
+        }
     }
-    let shows = first == Some('d');
-    let named = if shows { raw.key() } else { first };
-    if named == Some(INTERRUPT) {
-        return Ok(interrupted(raw));
+}
+
+/// What a line means, if it is an answer.
+fn read(line: &str, agents: &[AgentId]) -> Option<Choice> {
+    let line = line.trim().to_lowercase();
+    if ["", "n", "no", "none"].contains(&line.as_str()) {
+        return Some(Choice::Nobody);
     }
-    drop(raw);
-    let candidate = named.and_then(|key| KEYS.find(key)).and_then(|index| candidates.get(index));
-    let typed: String = first.into_iter().chain(named.filter(|_| shows)).collect();
-    output::say(&typed.escape_debug().to_string());
-    Ok(match (candidate, shows) {
-        (Some(candidate), true) => Choice::Show(candidate.agent),
-        (Some(candidate), false) => Choice::Take(candidate.agent),
-        (None, _) => Choice::Nobody,
-    })
+    let (number, shows) = match line.strip_prefix('d') {
+        Some(number) => (number.trim(), true),
+        None => (line.as_str(), false),
+    };
+    let agent = *agents.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
+    Some(if shows { Choice::Show(agent) } else { Choice::Take(agent) })
 }
 
 /// Gives the terminal back, and ends the line of the question.
-fn interrupted(raw: Raw) -> Choice {
-    drop(raw);
+fn interrupted(lines: Lines) -> Choice {
+    drop(lines);
     output::say("");
     Choice::Interrupt
 }
 
-/// The terminal, giving each key at once and showing none; as it was before when this is dropped.
-struct Raw {
+/// The terminal, giving whole lines, and Ctrl-C as the end of one; as it was before when this is dropped.
+struct Lines {
     before: Termios,
 }
 
-impl Raw {
+impl Lines {
     fn begin() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
-        let mut raw = before.clone();
+        let mut lines = before.clone();
         // A signal would meet whoever listens in this process by now, and not this question.
-        raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
-        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
-        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        lines.local_modes -= LocalModes::ISIG;
+        lines.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT as u8;
         // What was typed before the question is no answer to it.
-        tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
+        tcsetattr(io::stdin(), OptionalActions::Flush, &lines)?;
         Ok(Self { before })
     }
 
-    fn key(&self) -> Option<char> {
+    /// The next line; `None` where the terminal gives no more.
+    fn next(&self) -> Option<String> {
+        let mut line = Vec::new();
         let mut byte = [0];
-        io::stdin().read_exact(&mut byte).ok()?;
-        Some(char::from(byte[0]))
+        while line.len() < ANSWER_BYTES_MAX {
+            if io::stdin().read(&mut byte).ok()? == 0 {
+                return None;
+            }
+            line.push(byte[0]);
+            if matches!(char::from(byte[0]), '\n' | INTERRUPT) {
+                break;
+            }
+        }
+        Some(String::from_utf8_lossy(&line).into_owned())
     }
 }
 
-impl Drop for Raw {
+impl Drop for Lines {
     fn drop(&mut self) {
         // The terminal may be gone.
         tcsetattr(io::stdin(), OptionalActions::Now, &self.before).ok();
@@ -171,6 +198,20 @@ impl Drop for Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_an_answer_or_is_asked_for_again() {
+        let agents: [AgentId; 2] = [1, 2].map(|byte| AgentId::from_random([byte; 16]));
+        let read = |line: &str| read(line, &agents);
+        assert_eq!(read("2\n"), Some(Choice::Take(agents[1])));
+        assert_eq!(read("d1\n"), Some(Choice::Show(agents[0])));
+        assert_eq!(read(" D 2 \n"), Some(Choice::Show(agents[1])));
+        assert_eq!(read("\n"), Some(Choice::Nobody));
+        assert_eq!(read("none\n"), Some(Choice::Nobody));
+        for line in ["3\n", "0\n", "d\n", "d9\n", "y\n", "12\n", "-1\n"] {
+            assert_eq!(read(line), None, "{line:?}");
+        }
+    }
 
     #[test]
     fn a_failed_check_shows_its_own_last_lines() {

@@ -9,8 +9,8 @@ use tine_model::AgentId;
 use tine_runtime::{Applied, BringSpec, Brought, Candidate, Check, Confinement, OnConflict, best};
 use tokio_util::sync::CancellationToken;
 
-pub(super) use self::choice::table;
 use self::choice::{Choice, ask};
+pub(super) use self::choice::{Names, table};
 pub(super) use self::shape::PickJson;
 use super::{bring, fan};
 use crate::ask::a_person_is_there;
@@ -59,7 +59,8 @@ pub(crate) async fn pick(context: &Context, mut args: PickArgs) -> Result<u8, Fa
             .hint("`tine pick --among` looks at the same agents again"));
     }
     if !json {
-        output::write_out(&table(&candidates, output::stdout_columns()))?;
+        let names = names(context, &candidates).await?;
+        output::write_out(&table(&candidates, &names, output::stdout_columns()))?;
     }
     let chosen = chosen(context, &candidates, take).await?;
     let taken = match chosen {
@@ -168,6 +169,15 @@ async fn look(
         candidates.push(candidate);
     }
     Ok(candidates)
+}
+
+async fn names(context: &Context, candidates: &[Candidate]) -> Result<Names, Failure> {
+    let mut names = Names::new();
+    for candidate in candidates {
+        let record = context.runtime.store().agent(candidate.agent).await?;
+        names.extend(record.name.map(|name| (candidate.agent, one_line(&name))));
+    }
+    Ok(names)
 }
 
 fn warn_of_leavings(agent: AgentId, why: &str) {

@@ -8,7 +8,7 @@ use super::story::{BEGUN, BEGUN_NOTE, MEANWHILE, MODEL, WAYS};
 use crate::commands::demo::model_words;
 use crate::commands::demo::picture::{COLUMNS_MAX, heading};
 use crate::commands::demo::savings::{Savings, saved, wrap};
-use crate::commands::pick::table;
+use crate::commands::pick::{Names, table};
 use crate::render::change::file_line;
 use tine_tui::figures::plural;
 use tine_tui::words::{BOLD, DIM, GREEN, RED, YELLOW, cut, fit, harmless, styled};
@@ -42,7 +42,11 @@ impl Page<'_> {
             lines.extend(self.work(work));
         }
         lines.extend([String::new(), heading("Who passes the check, and changed least")]);
-        lines.extend(table(&told.candidates, None).lines().map(|line| within(line, self.room())));
+        lines.extend(
+            table(&told.candidates, &Names::new(), None)
+                .lines()
+                .map(|line| within(line, self.room())),
+        );
         if told.taken.is_some() {
             let rule = "* Of those that pass, the fewest lines; of equals, the cheapest.";
             lines.push(styled(DIM, rule));
