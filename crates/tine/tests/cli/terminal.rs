@@ -384,7 +384,7 @@ fn a_person_is_asked_before_agents_end_for_good() {
     let (code, text) = terminal.end();
     assert_eq!(code, 42, "{text}");
     assert!(plain(&text).contains("nobody was killed: you did not agree"), "{text}");
-    let mut terminal = Terminal::start(&home, &["kill", "--root", "--yes", "base"]);
+    let terminal = Terminal::start(&home, &["kill", "--root", "--yes", "base"]);
     assert_eq!(terminal.end().0, 0);
     assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 0);
 }
