@@ -33,7 +33,7 @@ impl ForkWords {
 /// Why the arguments are refused. The texts are shown as they are; nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlashError {
-    /// The prompt does not begin with a quote, and needs one.
+    /// The prompt does not begin with a quote.
     #[error("Prompt must be quoted (usage: /fork \"prompt\")")]
     NotQuoted,
     /// The closing quote is missing.
@@ -69,7 +69,7 @@ pub enum SlashError {
     NoEntry(String),
 }
 
-/// Reads what follows `/fork`: flags and one quoted prompt, in any order; a plain one at the end needs no quotes. In the quotes `\"` and `\\` are escapes, any other
+/// Reads what follows `/fork`: flags and one quoted prompt, in any order. In the quotes `\"` and `\\` are escapes, any other
 /// backslash stands for itself, and lines may break. An empty prompt is no prompt; of a flag that comes twice the last one counts.
 pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
     let mut words = ForkWords::default();
@@ -117,21 +117,11 @@ pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
             }
             flag if flag.starts_with("--") => return Err(SlashError::UnknownFlag(flag.to_owned())),
             _ if is_prompt_read => return Err(SlashError::Trailing(rest.to_owned())),
-            _ if is_plain(rest) => {
-                words.prompt = Some(rest.to_owned());
-                break;
-            }
             _ => return Err(SlashError::NotQuoted),
         }
         .trim_start();
     }
     Ok(words)
-}
-
-/// Whether a text can be nothing but a prompt, so that it needs no quotes: no word of it could be an option, and nothing is quoted in it.
-fn is_plain(text: &str) -> bool {
-    let is_option = |word: &str| word.len() > 1 && word.starts_with('-');
-    !text.starts_with('\'') && !text.contains('"') && !text.split_whitespace().any(is_option)
 }
 
 /// A flag's value, and what stands behind it.
@@ -191,16 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_prompt_needs_no_quotes() {
-        check("Try it with a queue - don't wait", Ok(Some("Try it with a queue - don't wait")));
-        check("--worktree two\nlines", Ok(Some("two\nlines")));
-    }
-
-    #[test]
     fn mistakes_are_named() {
-        check("try it --bg", Err(SlashError::NotQuoted));
-        check("'try it'", Err(SlashError::NotQuoted));
-        check("base \"try it\"", Err(SlashError::NotQuoted));
+        check("try it", Err(SlashError::NotQuoted));
         check(r#""try it"#, Err(SlashError::Unterminated));
         check(r#""try it\""#, Err(SlashError::Unterminated));
         check(r#""a" b"#, Err(SlashError::Trailing("b".into())));

@@ -14,7 +14,7 @@ fn a_fork_that_is_refused_gives_its_line_back() {
         assert_eq!(type_in(&mut app, typed), []);
         assert_eq!(app.input().text(), typed);
     }
-    let typed = "/fork --worktree Try it";
+    let typed = "/fork --worktree \"try it\"";
     assert!(matches!(type_in(&mut app, typed).as_slice(), [Effect::Fork(..)]));
     app.update(Event::NotForked(id(1), "error: no repository".into()));
     assert_eq!(app.input().text(), typed);

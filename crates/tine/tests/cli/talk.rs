@@ -142,9 +142,9 @@ fn mistakes_in_fork_change_nothing() {
     terminal.see("hello\r", "You said: hello");
     for (typed, said) in [
         ("/fork try it\r", "Error: Prompt must be quoted (usage: /fork \"prompt\")"),
-        ("/fork \"try it\r", "Error: Unterminated quoted string"),
-        ("/fork \"a\" b\r", "Error: Unexpected text after the prompt: b"),
-        ("/kill\r", "Error: Cannot kill root agent"),
+        ("\u{3}/fork \"try it\r", "Error: Unterminated quoted string"),
+        ("\u{3}/fork \"a\" b\r", "Error: Unexpected text after the prompt: b"),
+        ("\u{3}/kill\r", "Error: Cannot kill root agent"),
         ("/rewind there\r", "Error: Mark not found: there"),
     ] {
         terminal.see(typed, said);

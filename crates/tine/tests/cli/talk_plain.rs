@@ -98,6 +98,10 @@ fn another_model_goes_on_in_a_fork_that_says_what_it_costs() {
     This is tine's simulator (scenario echo), not a model: it repeats what it was told.
     [agent [AGENT8] · sim/echo · idle]
     The model is sim/echo, effort high. Another one cannot use what is cached of this conversation: /model NAME says what that costs, and /new and /model NAME begin anew with it.
+    Models that can be used:
+      sim/../case.toml  ([HOME]/config.toml)
+      sim/tour  (a tour with the simulator: no model, no key, no network)
+      `tine models` lists them with prices, also those of other providers
     ");
     let agents = home.json(&["ps", "--json"]);
     let has_model = |agent: &serde_json::Value| agent["model"] == "sim/echo";
