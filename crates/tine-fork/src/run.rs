@@ -1,9 +1,11 @@
 //! The turn loop: the only one, for parents and forks alike.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
 use tine_model::{
@@ -11,6 +13,7 @@ use tine_model::{
     in_full,
 };
 use tine_wire::{Dialect, Event, Partial, Reply};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheLane;
@@ -234,10 +237,13 @@ impl Run<'_> {
             },
             considered: None,
             slot: RunSlot::default(),
+            deadline: limit.map(|limit| Instant::now() + limit),
+            timed_out: false,
         };
         let mut timed_out = false;
         let outcome = {
-            let work = turns.take(prompt, &cancel);
+            // A bug of ours or of a client's ends the run, and loses nothing of what was done.
+            let work = AssertUnwindSafe(turns.take(prompt, &cancel)).catch_unwind();
             tokio::pin!(work);
             match limit {
                 None => work.await,
@@ -252,10 +258,16 @@ impl Run<'_> {
                 },
             }
         };
+        timed_out |= turns.timed_out;
         turns.report.outcome = match outcome {
-            Ok(Outcome::Aborted) if timed_out => Outcome::TimedOut,
-            Ok(outcome) => outcome,
-            Err(error) => {
+            Ok(Ok(Outcome::Aborted)) if timed_out => Outcome::TimedOut,
+            Ok(Ok(outcome)) => outcome,
+            Err(panic) => {
+                let why = panic_text(&*panic);
+                tracing::error!(why, "a run panicked");
+                Outcome::Failed(format!("the run panicked: {why}"))
+            }
+            Ok(Err(error)) => {
                 let outcome = Outcome::Failed(in_full(&error));
                 turns.report.error = Some(error);
                 outcome
@@ -272,6 +284,16 @@ pub(crate) struct Turns<'a> {
     pub(crate) considered: Option<Dialect>,
     /// The slot in which its requests are computed, where the server has slots.
     pub(crate) slot: RunSlot,
+    /// When its time is up.
+    deadline: Option<Instant>,
+    /// True once it saw by itself that its time is up.
+    timed_out: bool,
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it gave no reason")
 }
 
 impl Turns<'_> {
@@ -285,6 +307,11 @@ impl Turns<'_> {
         self.deliver_mail().await?;
         self.keep_prompt(prompt).await?;
         for turn in 0..self.run.limits.turns {
+            // A tool that blocks its thread lets no timer be seen.
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.timed_out = !cancel.is_cancelled();
+                cancel.cancel();
+            }
             if cancel.is_cancelled() {
                 return Ok(Outcome::Aborted);
             }

@@ -1,11 +1,8 @@
 //! One fork at work, on its own task: from its parameters to its result.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::FutureExt;
 use tine_cache::Models;
-use tine_model::{Outcome, Usage};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -18,9 +15,8 @@ use crate::outcome::{ForkResult, Identity};
 use crate::params::ForkParams;
 use crate::placed::Placed;
 use crate::registry::ForkRegistry;
-use crate::run::{Observer, Run, RunEvent, RunReport};
+use crate::run::{Observer, Run, RunEvent};
 use crate::telemetry;
-use crate::tools::Denials;
 
 /// Where a fork begins.
 pub(crate) struct Start {
@@ -64,9 +60,8 @@ impl Work {
             compactor: None,
             cancel: abort.clone(),
         };
-        let going = AssertUnwindSafe(run.go(params.prompt_messages.clone())).catch_unwind();
         let report = tokio::select! {
-            report = going => report.unwrap_or_else(|_| panicked()),
+            report = run.go(params.prompt_messages.clone()) => report,
             // Never ends; dropping it loses nothing.
             never = pass_on(params.external_abort.as_ref(), &abort) => match never {},
         };
@@ -96,22 +91,6 @@ async fn pass_on(
         abort.cancel();
     }
     std::future::pending().await
-}
-
-/// What is left of a run that a bug of ours, or of a client's, has ended.
-fn panicked() -> RunReport {
-    tracing::error!("a fork panicked");
-    RunReport {
-        outcome: Outcome::Failed("the fork panicked".to_owned()),
-        messages: Vec::new(),
-        usage: Usage::default(),
-        requests: Vec::new(),
-        turns: 0,
-        tool_uses: 0,
-        denials: Denials::default(),
-        error: None,
-        reached: None,
-    }
 }
 
 /// What is seen of a fork while it runs.

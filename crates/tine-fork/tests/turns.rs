@@ -328,6 +328,27 @@ async fn a_request_that_was_stopped_without_an_answer_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_request_goes_out_once_the_time_is_up() {
+    // Without a pause of its own nothing lets a timer be seen.
+    let model = ScriptedModel::answering(|_| Answer::calls([("a", "Write", "{}")]));
+    let limits = RunLimits { time: Some(Duration::ZERO), ..RunLimits::default() };
+    let report = Setup { limits, ..Setup::default() }.run(&model, &nobody).await;
+    assert_eq!((report.outcome, model.requests().len()), (Outcome::TimedOut, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_client_ends_the_run_and_loses_nothing_of_it() {
+    let asked = AtomicUsize::new(0);
+    let model = ScriptedModel::answering(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Answer::calls([("a", "Write", "{}")]),
+        _ => panic!("a bug"),
+    });
+    let report = Setup::default().run(&model, &nobody).await;
+    assert_eq!(report.outcome, Outcome::Failed("the run panicked: a bug".into()));
+    assert_eq!((report.turns, report.messages.len(), report.requests.len()), (1, 3, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_abort_stops_a_running_tool_and_answers_every_call() {
     let calls = [("a", "Wait", "{}"), ("b", "Write", "{}")];
     let model = ScriptedModel::new([Answer::calls(calls)]);
