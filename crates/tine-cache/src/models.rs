@@ -67,9 +67,12 @@ pub enum Named {
 const OFFERED_MAX: usize = 6;
 
 impl Models {
-    /// Finds the model of a name without its provider. Names that end differently from a pattern of the table, such as dated ones, are
+    /// Finds the model of a name, whose provider may be left out where one alone has a model of this name. Names that end differently from a pattern of the table, such as dated ones, are
     /// found where the pattern itself names a model.
     pub fn named(&self, text: &str) -> Named {
+        if text.contains('/') {
+            return text.parse().map_or(Named::Other(Vec::new()), Named::Model);
+        }
         let mut found: Vec<ModelRef> = Vec::new();
         let mut near = Vec::new();
         for (row, model) in self.named_rows() {

@@ -25,7 +25,7 @@ pub(crate) struct Sent {
     watched: Option<Watched>,
     /// Once it is judged.
     cache: Option<CacheRecord>,
-    /// How much of its reply came, in bytes.
+    /// The size of the part of its reply that came, in bytes.
     reply_bytes: u64,
     /// False where it may never have left: it was held back, or a try had failed and the next one was waited for.
     is_out: bool,

@@ -290,7 +290,7 @@ pub(crate) struct Turns<'a> {
     timed_out: bool,
 }
 
-/// What a panic said.
+/// Returns the text of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it gave no reason")

@@ -104,9 +104,6 @@ impl ModelWords {
 /// The model of this name. The provider may be left out where one alone has a model of this name.
 fn model_of(text: &str) -> Result<ModelRef, SlashError> {
     let unknown = || SlashError::UnknownModel(text.to_owned());
-    if text.contains('/') {
-        return text.parse().map_err(|_| unknown());
-    }
     match Models::bundled().named(text) {
         Named::Model(model) => Ok(model),
         Named::Other(near) if near.is_empty() => Err(unknown()),

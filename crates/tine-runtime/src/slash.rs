@@ -56,9 +56,9 @@ pub enum SlashError {
     /// A model without its provider, which may mean several, or another one.
     #[error("Unknown model '{name}' (did you mean {}?)", .near.join(", "))]
     NearModel {
-        /// What was written.
+        /// The name as it was typed.
         name: String,
-        /// What may be meant, as `provider/name`.
+        /// Models that may be meant, as `provider/name`.
         near: Vec<String>,
     },
     /// A level of reasoning that is none.

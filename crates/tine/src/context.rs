@@ -331,11 +331,7 @@ pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
 
 /// The model of this name. The provider may be left out where one alone has a model of this name.
 pub(crate) fn parse_model(text: &str) -> Result<ModelRef, Failure> {
-    let named = match text.contains('/') {
-        true => Named::Other(Vec::new()),
-        false => Models::bundled().named(text),
-    };
-    let near = match named {
+    let near = match Models::bundled().named(text) {
         Named::Model(model) => return Ok(model),
         Named::Other(near) => near,
     };

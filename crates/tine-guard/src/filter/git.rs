@@ -74,11 +74,11 @@ const PLAIN_SETTINGS: [&str; 8] = [
 const REBASE_VALUED: [&str; 7] =
     ["--onto", "-s", "--strategy", "-X", "--strategy-option", "-C", "--whitespace"];
 
-/// What else can be done where another repository would be made.
+/// The advice where another repository would be made.
 const OTHER_REPOSITORY: &str = "Write your files in this worktree as they are, without a repository of their own; if the task needs one, \
     say so in your report.";
 
-/// The same where files of a submodule would be brought.
+/// The advice where files of a submodule would be brought.
 const SUBMODULE: &str = "Only a person brings files of submodules, or a setup command of theirs. Write nothing into the folders of \
     submodules, for it is no part of your work; if the task needs them, say so in your report.";
 

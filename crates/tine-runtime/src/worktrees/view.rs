@@ -221,7 +221,7 @@ impl Runtime {
         stream::iter(looks).buffered(WORKTREES_AT_ONCE).collect().await
     }
 
-    /// What no diff shows of an agent's own worktree; `None` where it has none, or none any more, and where nobody can tell.
+    /// Finds the part of an agent's own worktree that no diff shows; `None` where it has none, or none any more, and where nobody can tell.
     pub async fn unseen(&self, agent: AgentId) -> Option<Unseen> {
         let record = self.store().worktree(agent).await.ok().flatten()?;
         let now_ms = self.now_ms();

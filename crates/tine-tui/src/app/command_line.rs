@@ -4,7 +4,7 @@ use tine_model::AgentId;
 
 use crate::host::Host;
 
-/// What is said of a line with a quote that does not end.
+/// The message about a line with a quote that does not end.
 pub(super) const OPEN_QUOTE: &str = "Unterminated quoted string";
 
 /// A command of the command line, as it was typed here.

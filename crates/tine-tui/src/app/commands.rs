@@ -290,12 +290,14 @@ impl App {
 
 /// What follows a command, without the word that spares its question.
 fn sure(rest: &str) -> (&str, bool) {
-    let yes = ["--yes", "-y"];
-    let before = yes.iter().find_map(|yes| rest.strip_prefix(yes));
-    let behind = || yes.iter().find_map(|yes| rest.strip_suffix(yes));
-    match before.or_else(behind) {
-        Some(rest) => (rest.trim(), true),
-        None => (rest, false),
+    // A name may end in it: `fix-y` is an agent.
+    let is_yes = |word: &str| word == "--yes" || word == "-y";
+    let (first, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (before, last) = rest.rsplit_once(char::is_whitespace).unwrap_or(("", rest));
+    match (is_yes(first), is_yes(last)) {
+        (true, _) => (behind.trim(), true),
+        (false, true) => (before.trim(), true),
+        (false, false) => (rest, false),
     }
 }
 

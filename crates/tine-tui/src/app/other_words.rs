@@ -49,7 +49,7 @@ const ANSWERS: &[(&[&str], &str)] = &[
 /// Names for taking changes of files back.
 const UNDOES: [&str; 4] = ["undo", "restore", "revert", "checkpoint"];
 
-/// What is said to such a word.
+/// Returns the answer to such a word.
 pub(super) fn answer(name: &str) -> Option<String> {
     if UNDOES.contains(&name) {
         return Some(format!(

@@ -169,6 +169,7 @@ fn a_word_that_could_mean_two_agents_does_nothing_and_names_them() {
         }
     }
     assert_eq!(app.focus, Some(id(1)));
+    assert_eq!(type_in(&mut app, "/kill 020202-y"), [], "a name that ends so is no yes");
     assert_eq!(type_in(&mut app, "/kill 020202 -y"), [Effect::Kill(id(2))]);
 }
 

@@ -1,4 +1,4 @@
-//! Completion of agents and models in a shell: they are looked up when Tab is pressed.
+//! Completion of values in a shell: agents, models, providers and modes are looked up when Tab is pressed.
 
 use std::ffi::OsStr;
 
