@@ -12,20 +12,21 @@ use crate::runtime::Runtime;
 const STORE_POLL: Duration = Duration::from_millis(250);
 
 /// Tells when this process or another may have changed something.
-pub(crate) struct Changes {
+#[derive(Debug)]
+pub struct ChangeWatch {
     pulse: watch::Receiver<u64>,
     version: i64,
 }
 
-impl Changes {
+impl ChangeWatch {
     /// Watches from now on: what is read after this is either new already, or makes [`Self::next`] return.
-    pub(crate) async fn begin(runtime: &Runtime) -> Result<Self, StoreError> {
+    pub async fn begin(runtime: &Runtime) -> Result<Self, StoreError> {
         let pulse = runtime.live().watch();
         Ok(Self { pulse, version: runtime.store().data_version().await? })
     }
 
     /// Returns when something may have changed. May be dropped at any time.
-    pub(crate) async fn next(&mut self, runtime: &Runtime) -> Result<(), StoreError> {
+    pub async fn next(&mut self, runtime: &Runtime) -> Result<(), StoreError> {
         loop {
             // Both branches are cancel-safe.
             tokio::select! {

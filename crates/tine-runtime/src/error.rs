@@ -232,6 +232,19 @@ pub enum RuntimeError {
         /// Why, as the rest of a sentence.
         reason: String,
     },
+    /// A rule was named for an answer to one call.
+    #[error("an answer to one call covers no rule")]
+    RuleForOnce,
+    /// A rule was named that an answer to this request may not cover.
+    #[error("`{rule}` is not offered for {}", request.short())]
+    NotOffered {
+        /// The request.
+        request: tine_model::PermissionId,
+        /// The rule, as it was named.
+        rule: String,
+        /// One that is offered.
+        offered: Option<String>,
+    },
     /// There is nothing in the message.
     #[error("the message is empty")]
     EmptyMail,

@@ -48,6 +48,7 @@ mod ports;
 mod prompt;
 mod queue;
 mod read_wall;
+mod records;
 mod registry;
 mod removal;
 mod requests;
@@ -82,6 +83,7 @@ pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;
+pub use changes::ChangeWatch;
 pub use compact::{CompactOptions, Compacted, CompactedBy, KEEP_TOKENS_DEFAULT};
 pub use confine::{Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
@@ -111,14 +113,15 @@ pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};
 pub use owner::{Owner, OwnerError, sweep_owners};
 pub use permission::{
-    Answer, Asker, DenyAll, Permissions, REASON_BYTES_MAX, Request as PermissionRequest,
-    wider_rules,
+    Answer, Asker, DenyAll, NotKept, Permissions, REASON_BYTES_MAX, Request as PermissionRequest,
+    RuleBook, wider_rules,
 };
 pub use ports::{ConnectError, Connector, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, attributed};
 pub use removal::Removal;
+pub use requests::{Answered, offers};
 pub use run::{RunOptions, RunOutcome};
 pub use runtime::{NewRoot, Runtime};
 pub use shell::UserCommand;
@@ -133,6 +136,10 @@ pub use tasks::{
 pub use tine_fork::cache::VALUE_PER_SECOND_DEFAULT;
 pub use tine_fork::host::{Clock, Ids};
 pub use tine_fork::merge_note::{MergeNote, Wording};
+pub use tine_store::{
+    AgentFilter, BudgetRow, Candidate as AgentCandidate, Caps, MailId, PermissionFilter,
+    PermissionRow, RemovedAgent, StoreError, UsageSum,
+};
 pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};
 pub use tine_worktree::NotesError;
 pub use title::titled;

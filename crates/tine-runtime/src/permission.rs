@@ -73,8 +73,8 @@ pub enum Answer {
     AllowRule(PermissionScope, String),
     /// No, as far as this.
     Deny(PermissionScope),
-    /// No to this call, and the reason or what to do instead, in the person's words.
-    DenyBecause(String),
+    /// No, as far as this, and the reason or what to do instead, in the person's words.
+    DenyBecause(PermissionScope, String),
     /// There is nobody to ask.
     Nobody,
 }
@@ -89,13 +89,12 @@ impl Answer {
     ) -> Option<AnswerPermission> {
         let (decision, scope) = match &self {
             Self::Allow(scope) | Self::AllowRule(scope, _) => (Decision::Allow, *scope),
-            Self::Deny(scope) => (Decision::Deny, *scope),
-            Self::DenyBecause(_) => (Decision::Deny, PermissionScope::Once),
+            Self::Deny(scope) | Self::DenyBecause(scope, _) => (Decision::Deny, *scope),
             Self::Nobody => return None,
         };
         let (rule, reason) = match self {
             Self::AllowRule(_, rule) => (Some(rule), None),
-            Self::DenyBecause(reason) => (None, Some(reason)),
+            Self::DenyBecause(_, reason) => (None, Some(reason)),
             Self::Allow(_) | Self::Deny(_) | Self::Nobody => (None, None),
         };
         Some(AnswerPermission { id, decision, scope, rule, by: by.to_owned(), reason, now_ms })
@@ -111,9 +110,23 @@ pub trait Asker: Send + Sync {
     /// A request was settled without the word of this one: by somebody else, or by its default.
     fn settled(&self, _request: &Request, _row: &PermissionRow) {}
 
-    /// Writes down, where later runs find it, a rule that this one's word reaches to. Tells the person of a failure itself:
-    /// the answer stands in any case.
-    fn keep(&self, _decision: Decision, _rule: &str) {}
+    /// A rule that this one's word reaches to was kept for later runs, or could not be: the answer stands in any case.
+    fn kept(&self, _kept: Result<String, NotKept>) {}
+}
+
+/// The place of rules that count in later runs, too.
+pub trait RuleBook: Send + Sync {
+    /// Adds a rule. Returns what a person is told of it.
+    fn keep(&self, decision: Decision, rule: &str) -> Result<String, NotKept>;
+}
+
+/// A rule could not be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotKept {
+    /// The reason.
+    pub why: String,
+    /// The way to keep it by hand.
+    pub hint: String,
 }
 
 /// Nobody to ask.

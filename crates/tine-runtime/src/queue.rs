@@ -16,8 +16,9 @@ use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreErr
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::permission::{Answer, OTHERWISE, Permissions, Request, Unallowed, wider_rules};
+use crate::permission::{Answer, OTHERWISE, Permissions, Request, RuleBook, Unallowed};
 use crate::ports::Ports;
+use crate::requests::{kept, request};
 
 /// How often a run that waits for a word looks whether the store has changed. A person does not notice it, and one look costs
 /// some microseconds.
@@ -68,6 +69,7 @@ pub(crate) struct Queue {
     pub(crate) label: Option<String>,
     /// The process, as it is named in leases.
     pub(crate) owner: String,
+    pub(crate) rule_book: Option<Arc<dyn RuleBook>>,
 }
 
 /// A call that rules and mode leave to a person.
@@ -165,7 +167,7 @@ impl Queue {
         permissions: &Permissions,
         cancel: &CancellationToken,
     ) -> Result<PermissionRow, StoreError> {
-        let request = self.request(question, row);
+        let request = request(row, question.call.input.clone(), self.label.clone());
         let quiet = cancel.child_token();
         let asking = permissions.asker.ask(&request, &quiet);
         let watching = self.watch(question, row, permissions, cancel);
@@ -191,7 +193,7 @@ impl Queue {
             answer @ (Answer::Allow(_)
             | Answer::AllowRule(..)
             | Answer::Deny(_)
-            | Answer::DenyBecause(_)) => {
+            | Answer::DenyBecause(..)) => {
                 return self.given(answer, &request, permissions).await;
             }
         };
@@ -210,12 +212,10 @@ impl Queue {
         let Some(answer) = answer.into_row(request.id, BY_TERMINAL, now_ms) else {
             return self.store.permission(request.id).await;
         };
-        let (decision, scope) = (answer.decision, answer.scope);
         match self.store.answer_permission(answer).await {
             Ok(row) => {
-                if let (PermissionScope::Always, Some(rule)) = (scope, &row.rule) {
-                    permissions.asker.keep(decision, rule);
-                }
+                let kept = kept(self.rule_book.as_deref(), &row);
+                kept.into_iter().for_each(|kept| permissions.asker.kept(kept));
                 Ok(row)
             }
             Err(StoreError::Settled { permission }) => {
@@ -313,25 +313,6 @@ impl Queue {
             Some(row) if !no(&row) => Some(covering.find(no).unwrap_or(row)),
             other => other,
         })
-    }
-
-    fn request(&self, question: &Question<'_>, row: &PermissionRow) -> Request {
-        Request {
-            id: row.id,
-            agent: self.agent,
-            label: self.label.clone(),
-            tool: row.tool.clone(),
-            what: row.what.clone(),
-            input: question.call.input.clone(),
-            directory: row.directory.clone(),
-            why: row.why.clone(),
-            warning: row.warning.clone(),
-            rule: row.rule.clone(),
-            offers: wider_rules(question.call, row.widest),
-            widest: row.widest,
-            deadline_ms: row.deadline_ms,
-            fallback: row.fallback,
-        }
     }
 }
 

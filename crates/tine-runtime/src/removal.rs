@@ -37,7 +37,7 @@ impl Runtime {
 
     /// Removes these agents for good. Those below them stay with all that they have inherited, unless they are named as well.
     ///
-    /// The words are still in the file's gaps until [`Store::overwrite_removed`](tine_store::Store::overwrite_removed) is done.
+    /// The words are still in the file's gaps until [`Self::overwrite_removed`] is done.
     pub async fn remove_agents(&self, agents: &[AgentId]) -> Result<Removal, RuntimeError> {
         let plan = self.plan_removal(agents).await?;
         self.end_background(agents).await;
@@ -51,6 +51,12 @@ impl Runtime {
         }
         let agents = self.removed(agents, false).await?;
         Ok(Removal { agents, stays, ..plan })
+    }
+
+    /// Overwrites what is left on the disk of what was removed. Takes as long as writing the store anew. Returns false where a reader of
+    /// another process holds a part of it: then a later call overwrites that.
+    pub async fn overwrite_removed(&self) -> Result<bool, RuntimeError> {
+        Ok(self.store().overwrite_removed().await?)
     }
 
     async fn removed(

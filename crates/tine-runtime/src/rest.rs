@@ -8,7 +8,7 @@ use tine_model::{AgentId, TaskRecord};
 use tine_store::{Lease, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::changes::Changes;
+use crate::changes::ChangeWatch;
 use crate::error::RuntimeError;
 use crate::live::Stop;
 use crate::runtime::Runtime;
@@ -53,7 +53,7 @@ impl Resting {
     }
 
     async fn wait(&self, agent: AgentId, cancel: &CancellationToken) -> Result<Rest, RuntimeError> {
-        let mut changes = Changes::begin(&self.runtime).await?;
+        let mut changes = ChangeWatch::begin(&self.runtime).await?;
         loop {
             if cancel.is_cancelled() || self.stop.asked().is_some() {
                 return Ok(Rest::Over);

@@ -268,6 +268,7 @@ impl Runtime {
                 agent,
                 label,
                 owner: lease.owner.clone(),
+                rule_book: self.rule_book().cloned(),
             },
             crew: CrewTools {
                 runtime: self.clone(),

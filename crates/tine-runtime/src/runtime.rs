@@ -9,8 +9,8 @@ use tine_cache::Scope;
 use tine_fork::cache::CacheEngine;
 use tine_model::{AgentId, AgentState, ContextMode, ModelSettings, Reach, Standing};
 use tine_store::{
-    Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
-    StoreError,
+    Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, OpenOptions, Recover, Recovered,
+    SqliteStore, Store, StoreError,
 };
 use tine_tools::{Repl, ToolSpec, Toolbox};
 use tine_wire::{Head, HeadParts, ToolDeclaration};
@@ -24,10 +24,11 @@ use crate::live::Live;
 use crate::memory::MemoryPlaces;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
+use crate::permission::RuleBook;
 use crate::ports::Ports;
 use crate::registry::check_name;
 use crate::servers::Servers;
-use crate::store_waits::StoreWaits;
+use crate::store_waits::{StoreWaits, WaitListener};
 use crate::worktrees::WorktreePolicy;
 
 /// Looks whether a process has let go of an agent that it runs no more, and the pause behind each: two seconds in all.
@@ -81,6 +82,7 @@ pub struct Runtime {
     tasks: TaskTracker,
     worktrees: Option<Arc<WorktreePolicy>>,
     memory: Option<Arc<MemoryPlaces>>,
+    rule_book: Option<Arc<dyn RuleBook>>,
     live: Arc<Live>,
     servers: Arc<Servers>,
     store_waits: StoreWaits,
@@ -107,11 +109,32 @@ impl Runtime {
             tasks: TaskTracker::new(),
             worktrees: None,
             memory: None,
+            rule_book: None,
             live: Arc::default(),
             servers: Arc::default(),
             store_waits: StoreWaits::default(),
             backgrounds: Arc::default(),
         }
+    }
+
+    /// A runtime over the database in this file, which is made where there is none. `unheard` is told of writes that wait for another
+    /// process while nobody listens to [`Self::store_waits`].
+    pub async fn open(
+        database: PathBuf,
+        owners: PathBuf,
+        ports: Ports,
+        unheard: Option<WaitListener>,
+    ) -> Result<Self, RuntimeError> {
+        let waits = StoreWaits::default();
+        let told = waits.clone();
+        let wait_hook: WaitListener = Arc::new(move || {
+            if !told.tell() {
+                unheard.iter().for_each(|unheard| unheard());
+            }
+        });
+        let options = OpenOptions { wait_hook: Some(wait_hook), ..OpenOptions::default() };
+        let store = SqliteStore::open(database, options).await?;
+        Ok(Self::new(Arc::new(store), ports, owners).with_store_waits(waits))
     }
 
     /// The same runtime, whose new agents are told of the tool `REPL`, or not. Agents that were told of it have it in any
@@ -149,6 +172,15 @@ impl Runtime {
     /// memories.
     pub fn with_memory(self, places: MemoryPlaces) -> Self {
         Self { memory: Some(Arc::new(places)), ..self }
+    }
+
+    /// The same runtime, which keeps rules that answers reach to in this book. Without it they count in their tree alone.
+    pub fn with_rule_book(self, book: Arc<dyn RuleBook>) -> Self {
+        Self { rule_book: Some(book), ..self }
+    }
+
+    pub(crate) fn rule_book(&self) -> Option<&Arc<dyn RuleBook>> {
+        self.rule_book.as_ref()
     }
 
     /// Where memories are; `None` where there are none.
@@ -190,7 +222,7 @@ impl Runtime {
         &self.cache
     }
 
-    /// The store.
+    /// The store, for tests and for tools beside the house: faces have the methods of the runtime.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }

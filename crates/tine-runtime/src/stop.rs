@@ -7,7 +7,7 @@ use tine_model::{AgentId, AgentRecord, Block, EntryBody, Role, StopKind, TaskSta
 use tine_store::{AgentFilter, RequestStop, TaskUsed, UsageScope};
 use tokio_util::sync::CancellationToken;
 
-use crate::changes::Changes;
+use crate::changes::ChangeWatch;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -62,7 +62,7 @@ impl Runtime {
         }
         let over = tokio::time::sleep(patience);
         tokio::pin!(over);
-        let mut changes = Changes::begin(self).await?;
+        let mut changes = ChangeWatch::begin(self).await?;
         loop {
             self.recover().await?;
             let mut receipts = Vec::with_capacity(asked.len());

@@ -14,8 +14,8 @@ use tine_fork::run::RunEvent;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Decision, Outcome, PermissionScope, PermissionState};
 use tine_runtime::{
-    Answer, Asker, DEADLINE_DEFAULT, DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec,
-    PermissionRequest, Permissions, QueuePolicy, RunOptions,
+    Answer, Asker, DEADLINE_DEFAULT, DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec, NotKept,
+    PermissionRequest, Permissions, QueuePolicy, RuleBook, RunOptions,
 };
 use tine_store::{AnswerPermission, PermissionFilter, PermissionRow, Store, StoreError};
 use tine_testkit::{Answer as Reply, ScriptedModel, until_some_async};
@@ -27,7 +27,18 @@ struct Person {
     asked: mpsc::UnboundedSender<PermissionRequest>,
     answers: tokio::sync::Mutex<mpsc::UnboundedReceiver<Answer>>,
     told: Mutex<Vec<(PermissionState, Option<String>)>>,
-    kept: Mutex<Vec<(Decision, String)>>,
+    told_of_rules: Mutex<Vec<Result<String, NotKept>>>,
+}
+
+/// The rules that answers reach to.
+#[derive(Default)]
+struct Book(Mutex<Vec<(Decision, String)>>);
+
+impl RuleBook for Book {
+    fn keep(&self, decision: Decision, rule: &str) -> Result<String, NotKept> {
+        self.0.lock().unwrap().push((decision, rule.to_owned()));
+        Ok(format!("kept {rule}"))
+    }
 }
 
 struct Desk {
@@ -39,8 +50,9 @@ struct Desk {
 fn desk() -> Desk {
     let ((tell, asked), (answer, answers)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
     let answers = tokio::sync::Mutex::new(answers);
-    let (told, kept) = (Mutex::default(), Mutex::default());
-    Desk { person: Arc::new(Person { asked: tell, answers, told, kept }), asked, answer }
+    let (told, told_of_rules) = (Mutex::default(), Mutex::default());
+    let person = Person { asked: tell, answers, told, told_of_rules };
+    Desk { person: Arc::new(person), asked, answer }
 }
 
 #[async_trait]
@@ -58,8 +70,8 @@ impl Asker for Person {
         self.told.lock().unwrap().push((row.state, row.answered_by.clone()));
     }
 
-    fn keep(&self, decision: Decision, rule: &str) {
-        self.kept.lock().unwrap().push((decision, rule.to_owned()));
+    fn kept(&self, kept: Result<String, NotKept>) {
+        self.told_of_rules.lock().unwrap().push(kept);
     }
 }
 
@@ -315,7 +327,9 @@ async fn beside_a_call_that_waited_the_others_are_told_to_be_unknown() {
 async fn an_answer_stands_as_far_as_its_scope_and_a_no_beats_a_yes() {
     use PermissionScope::{Agent, Tree};
     let replies = (0..12).map(|_| [touch("c", "x"), Reply::text("done")]).collect::<Vec<_>>();
-    let house = house(replies.into_iter().flatten()).await;
+    let mut house = house(replies.into_iter().flatten()).await;
+    let book = Arc::new(Book::default());
+    house.runtime = house.runtime.clone().with_rule_book(book.clone());
     let root = house.root().await;
     let mut desk = desk();
     let options = asking(desk.person.clone(), QueuePolicy::default());
@@ -353,8 +367,9 @@ async fn an_answer_stands_as_far_as_its_scope_and_a_no_beats_a_yes() {
     house.runtime.store().revoke_permission(rows.unwrap()[0].id, 1).await.unwrap();
     assert_eq!(run(child, Answer::Allow(PermissionScope::Always)).await, (true, true));
     assert_eq!(run(child, unused).await, (false, true));
-    let kept = desk.person.kept.lock().unwrap().clone();
-    assert_eq!(kept, [(Decision::Allow, "Bash(touch x)".to_owned())]);
+    assert_eq!(*book.0.lock().unwrap(), [(Decision::Allow, "Bash(touch x)".to_owned())]);
+    let told = desk.person.told_of_rules.lock().unwrap().clone();
+    assert_eq!(told, [Ok("kept Bash(touch x)".to_owned())]);
 }
 
 #[tokio::test]

@@ -118,9 +118,6 @@ pub trait Host: Send + Sync {
     /// An error as people are told it, with what helps.
     fn told(&self, error: tine_runtime::RuntimeError) -> Told;
 
-    /// Writes a rule, that an answer reaches to, where later runs find it. What is said of it.
-    fn keep_rule(&self, decision: tine_model::Decision, rule: &str) -> Told;
-
     /// The text as the person leaves it in an editor of their own, which has the terminal meanwhile.
     async fn edit(&self, text: &str) -> Result<String, Told>;
 

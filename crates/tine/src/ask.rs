@@ -3,19 +3,17 @@
 mod reply;
 
 use std::io::{self, BufRead, IsTerminal, Read};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, mpsc as std_mpsc};
 
 use async_trait::async_trait;
 use rustix::termios::{QueueSelector, tcflush};
 use tine_model::{AgentId, Decision, PermissionState, RawJson};
-use tine_runtime::{Answer, Asker, PermissionRequest};
-use tine_store::PermissionRow;
+use tine_runtime::{Answer, Asker, NotKept, PermissionRequest, PermissionRow};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::fail::Failure;
 use crate::inside;
-use crate::keep_rule::keep_rule;
 use crate::output;
 use crate::render::question::{Shown, question};
 use crate::render::screen::Screen;
@@ -112,13 +110,11 @@ impl Asker for Nobody {
 pub(crate) struct TerminalAsker {
     screen: Arc<Screen>,
     lines: Mutex<Lines>,
-    /// The user's settings, for rules that are to stay.
-    user_file: PathBuf,
 }
 
 impl TerminalAsker {
-    pub(crate) fn new(screen: Arc<Screen>, user_file: PathBuf) -> Self {
-        Self { screen, lines: Mutex::new(Lines::default()), user_file }
+    pub(crate) fn new(screen: Arc<Screen>) -> Self {
+        Self { screen, lines: Mutex::new(Lines::default()) }
     }
 }
 
@@ -178,13 +174,10 @@ impl Asker for TerminalAsker {
         self.screen.say(&styled(DIM, &format!("answered elsewhere: {what}: {how}")));
     }
 
-    fn keep(&self, decision: Decision, rule: &str) {
-        match keep_rule(&self.user_file, decision, rule) {
-            Ok(kept) => self.screen.say(&styled(DIM, &kept.told())),
-            Err(failure) => {
-                self.screen.say(&failure.text());
-                self.screen.say("hint: the answer stands for this tree");
-            }
+    fn kept(&self, kept: Result<String, NotKept>) {
+        match kept {
+            Ok(told) => self.screen.say(&styled(DIM, &told)),
+            Err(not_kept) => self.screen.say(&Failure::from(not_kept).text()),
         }
     }
 }

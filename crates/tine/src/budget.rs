@@ -1,8 +1,7 @@
 //! Budgets on the command line: caps from options and settings, and what is said of them.
 
 use tine_model::{AgentId, Cap, CapReached};
-use tine_runtime::OnBudget;
-use tine_store::BudgetRow;
+use tine_runtime::{BudgetRow, OnBudget};
 
 use crate::cli::{Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 use crate::config::{BudgetTable, Config, Setting};
@@ -78,7 +77,7 @@ pub(crate) async fn change(
 /// A cap of money does not hold where nothing is known of the price.
 async fn warn_of_unknown_prices(context: &Context, row: &BudgetRow) -> Result<(), Failure> {
     if row.caps.micro_usd.is_some() {
-        let model = context.runtime.store().agent(row.root).await?.settings.model.to_string();
+        let model = context.runtime.agent(row.root).await?.settings.model.to_string();
         if !context.runtime.ports().facts.facts(&model).prices.is_known() {
             output::say(&format!(
                 "warning: the price of {model} is unknown, so that a budget of money does not hold it back"

@@ -10,7 +10,7 @@ use tine_llm::{
     HttpClient, HttpLimits, HttpOptions, HttpOverrides, LlmClient, LlmError, RateGates, Secret,
 };
 use tine_model::{AgentId, ModelRef, Provider, Served};
-use tine_runtime::{ConnectError, Connector, Ids};
+use tine_runtime::{ConnectError, Connector, Ids, Ports};
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tokio::sync::Mutex;
 
@@ -20,10 +20,20 @@ use crate::fail::Failure;
 use crate::limits::duration;
 use crate::output;
 use crate::servers::Servers;
-use tine_fork::host::SystemIds;
+use tine_fork::host::{SystemClock, SystemIds};
 
 /// Most clients that are kept for the next run.
 const CLIENTS_MAX: usize = 64;
+
+/// The ports of a runtime that has no settings, for the simulator's models alone.
+pub(crate) fn ports_without_settings() -> Ports {
+    Ports {
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        models: Arc::new(Models::new(BTreeMap::new(), HttpLimits::default())),
+        facts: Arc::new(tine_cache::Models::bundled()),
+    }
+}
 
 /// Makes clients as the settings say.
 pub(crate) struct Models {

@@ -7,10 +7,9 @@ use tine_model::{
     AgentId, AgentRecord, Effort, EntryId, ModelRef, ModelSettings, Provider, Reach, Thinking,
 };
 use tine_runtime::{
-    Connector, NewRoot, Ports, Runtime, SharedMode, StoreWaits, WaitListener, attributed,
-    sweep_owners, system_prompt,
+    Connector, NewRoot, Ports, Runtime, SharedMode, WaitListener, attributed, sweep_owners,
+    system_prompt,
 };
-use tine_store::{OpenOptions, SqliteStore};
 use tine_tools::clear_temporary;
 
 use crate::caching;
@@ -23,6 +22,7 @@ use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::inside;
 use crate::instructions::Instructions;
+use crate::keep_rule::UserRules;
 use crate::memory;
 use crate::output;
 use crate::trust::notes;
@@ -114,12 +114,6 @@ impl Context {
             variable: &variable,
             trusts_once,
         })?;
-        let waits = StoreWaits::default();
-        let told = waits.clone();
-        let wait_hook: WaitListener = Arc::new(move || say_wait(&told));
-        let options = OpenOptions { wait_hook: Some(wait_hook), ..OpenOptions::default() };
-        let store = SqliteStore::open(dirs.database.clone(), options).await?;
-        let caller = inside::caller(&store).await?;
         let models = Arc::new(
             connect::Models::of(&config)?.remembering(dirs.servers(), dirs.simulator_cache()),
         );
@@ -138,12 +132,15 @@ impl Context {
         }
         sweep_owners(&dirs.owners);
         clear_temporary();
-        let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
+        let unheard: WaitListener = Arc::new(say_wait);
+        let runtime = Runtime::open(dirs.database.clone(), dirs.owners, ports, Some(unheard))
+            .await?
             .with_repl(repl)
-            .with_store_waits(waits)
             .with_memory(memory::places(&config, dirs.memory)?)
+            .with_rule_book(Arc::new(UserRules { file: config.user_file.clone() }))
             .with_crew(config.workers.depth != Some(0))
             .with_compaction(compacts(&config)?);
+        let caller = inside::caller(&runtime).await?;
         let worktrees = worktree::policy(&config, &dirs.worktrees, caller.is_none())?;
         let runtime = worktrees.into_iter().fold(runtime, Runtime::with_worktrees);
         if caller.is_none() {
@@ -182,13 +179,13 @@ impl Context {
 
     /// The agent that a user means by `text`.
     pub(crate) async fn agent(&self, text: &str) -> Result<AgentId, Failure> {
-        Ok(self.runtime.store().resolve(text).await?)
+        Ok(self.runtime.resolve(text).await?)
     }
 
     /// The agent that a user means by `text`, and an entry of it where `text` ends in one, as in `e0c8d1c9@2`: so lists write a fork
     /// point.
     pub(crate) async fn agent_at(&self, text: &str) -> Result<(AgentId, Option<EntryId>), Failure> {
-        let whole = self.runtime.store().resolve(text).await;
+        let whole = self.runtime.resolve(text).await;
         let parts = text.rsplit_once('@').and_then(|(agent, entry)| {
             let is_number = entry.bytes().all(|byte| byte.is_ascii_digit());
             Some((agent, EntryId(entry.parse().ok().filter(|_| is_number)?)))
@@ -244,10 +241,9 @@ impl Context {
     }
 }
 
-/// Says that a write waits for another process: to a run or a screen that listens, else as a line. A terminal that is drawn on shows no
-/// line of this kind.
-fn say_wait(waits: &StoreWaits) {
-    if !waits.tell() && !output::is_screen_drawn() {
+/// Says that a write waits for another process. A terminal that is drawn on shows no line of this kind.
+fn say_wait() {
+    if !output::is_screen_drawn() {
         output::say(&format!("note: {STORE_WAITS}"));
     }
 }

@@ -8,7 +8,7 @@ use tine_cache::Models;
 use tine_fork::run::{Observer, RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge};
 use tine_model::{AgentId, Outcome, Role, Spent, ToolCallId, Usage};
-use tine_store::StoreError;
+use tine_runtime::StoreError;
 
 use crate::ask::Refusal;
 use crate::budget;

@@ -6,15 +6,15 @@ use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::{NameError, with_causes};
 use tine_runtime::{
-    ConnectError, NotesError, OLDEST_GIT, RuntimeError, WallError, WorktreeError, WorktreeRefusal,
+    AgentCandidate, ConnectError, NotKept, NotesError, OLDEST_GIT, RuntimeError, StoreError,
+    WallError, WorktreeError, WorktreeRefusal,
 };
-use tine_store::{Candidate, StoreError};
 use tine_wire::{FailureKind, ImportError, NoAnswer};
 
 use crate::budget::raise;
 use crate::output;
 use tine_tui::age::moment;
-use tine_tui::words::harmless;
+use tine_tui::words::{harmless, one_line};
 
 /// Something went wrong while working.
 pub(crate) const FAILED: u8 = 1;
@@ -229,10 +229,18 @@ impl From<StoreError> for Failure {
 }
 
 /// One of the agents that a word could mean.
-fn candidate(agent: &Candidate) -> String {
+fn candidate(agent: &AgentCandidate) -> String {
     match &agent.name {
         Some(name) => format!("{} ({name})", agent.id),
         None => agent.id.to_string(),
+    }
+}
+
+impl From<NotKept> for Failure {
+    fn from(not_kept: NotKept) -> Self {
+        Self::failed(not_kept.why)
+            .hint(not_kept.hint)
+            .hint("the answer itself stands, for this tree")
     }
 }
 
@@ -308,6 +316,12 @@ impl From<RuntimeError> for Failure {
                 "`tine wait {0}` waits for its end, `tine stop {0}` stops it",
                 agent.short()
             )),
+            RuntimeError::RuleForOnce => Self::of(BAD_INPUT, &error)
+                .hint("add --scope agent, --scope tree or --scope always"),
+            RuntimeError::NotOffered { ref offered, .. } => Self::of(BAD_INPUT, &error).hint(match offered {
+                Some(rule) => format!("`{}` is", one_line(rule)),
+                None => "no wider rule is; leave --rule out".to_owned(),
+            }),
             RuntimeError::EmptyMail => {
                 Self::of(BAD_INPUT, &error).hint("give the message as an argument or on standard input")
             }

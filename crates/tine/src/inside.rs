@@ -5,8 +5,7 @@
 //! is not held back here. What it may write is the wall's to decide.
 
 use tine_model::{AgentId, AgentRecord};
-use tine_runtime::AGENT_VARIABLE;
-use tine_store::{Store, StoreError};
+use tine_runtime::{AGENT_VARIABLE, Runtime, RuntimeError, StoreError};
 
 use crate::cli::Command;
 use crate::connect::variable;
@@ -31,15 +30,15 @@ pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Fa
 }
 
 /// The agent whose command this process is; `None` where a person or a script has started it.
-pub(crate) async fn caller(store: &dyn Store) -> Result<Option<AgentRecord>, StoreError> {
+pub(crate) async fn caller(runtime: &Runtime) -> Result<Option<AgentRecord>, RuntimeError> {
     let Some(caller) = variable(AGENT_VARIABLE).and_then(|text| text.parse::<AgentId>().ok())
     else {
         return Ok(None);
     };
-    match store.agent(caller).await {
+    match runtime.agent(caller).await {
         Ok(record) => Ok(Some(record)),
         // An agent of another home.
-        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(RuntimeError::Store(StoreError::NotFound { .. })) => Ok(None),
         Err(error) => Err(error),
     }
 }

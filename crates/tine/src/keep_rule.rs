@@ -4,43 +4,33 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use tine_model::Decision;
+use tine_runtime::{NotKept, RuleBook};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use crate::fail::Failure;
 use crate::whole_file::write_file;
 
-/// A rule that is in the settings now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
-    rule: String,
-    list: &'static str,
-    file: PathBuf,
-    /// Whether it stood there before.
-    before: bool,
+/// The user's settings, as the place of rules that count in later runs.
+pub(crate) struct UserRules {
+    pub(crate) file: PathBuf,
 }
 
-impl Kept {
-    /// What the user is told.
-    pub(crate) fn told(&self) -> String {
-        let Self { rule, list, file, before } = self;
-        let file = file.display();
-        match before {
-            true => format!("`{rule}` was in permissions.{list} of {file} before"),
-            false => format!("wrote `{rule}` into permissions.{list} of {file}"),
+impl RuleBook for UserRules {
+    /// Adds a rule to `permissions.allow` or `permissions.deny` of the settings file, which is made where there is none.
+    fn keep(&self, decision: Decision, rule: &str) -> Result<String, NotKept> {
+        let list = decision.as_str();
+        let hint = format!("add it by hand: [permissions] {list} = [\"…\"]");
+        let add = |text: &str| {
+            let (after, before) = with_rule(text, list, rule)?;
+            Ok((!before).then_some(after))
+        };
+        let file = self.file.display();
+        match edit_settings(&self.file, "the rule", &hint, add) {
+            Ok(true) => Ok(format!("wrote `{rule}` into permissions.{list} of {file}")),
+            Ok(false) => Ok(format!("`{rule}` was in permissions.{list} of {file} before")),
+            Err(failure) => Err(NotKept { why: failure.message().to_owned(), hint }),
         }
     }
-}
-
-/// Adds a rule to `permissions.allow` or `permissions.deny` of a settings file, which is made where there is none.
-pub(crate) fn keep_rule(file: &Path, decision: Decision, rule: &str) -> Result<Kept, Failure> {
-    let list = decision.as_str();
-    let hint = format!("add it by hand: [permissions] {list} = [\"…\"]");
-    let add = |text: &str| {
-        let (after, before) = with_rule(text, list, rule)?;
-        Ok((!before).then_some(after))
-    };
-    let changed = edit_settings(file, "the rule", &hint, add)?;
-    Ok(Kept { rule: rule.to_owned(), list, file: file.to_owned(), before: !changed })
 }
 
 /// Changes a settings file, which is made where there is none, in one step; two processes that write at once both write. `edit` makes the
@@ -158,9 +148,15 @@ mod tests {
     fn a_file_is_made_and_two_rules_are_both_kept() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("deep").join("config.toml");
-        assert!(!keep_rule(&file, Decision::Allow, "Bash(a)").unwrap().before);
-        assert!(!keep_rule(&file, Decision::Deny, "Bash(b)").unwrap().before);
-        assert!(keep_rule(&file, Decision::Allow, "Bash(a)").unwrap().before);
+        let rules = UserRules { file: file.clone() };
+        let told = |decision, rule| rules.keep(decision, rule).unwrap();
+        assert!(
+            told(Decision::Allow, "Bash(a)").starts_with("wrote `Bash(a)` into permissions.allow")
+        );
+        assert!(
+            told(Decision::Deny, "Bash(b)").starts_with("wrote `Bash(b)` into permissions.deny")
+        );
+        assert!(told(Decision::Allow, "Bash(a)").ends_with("before"));
         insta::assert_snapshot!(fs::read_to_string(&file).unwrap(), @r#"
         [permissions]
         allow = ["Bash(a)"]

@@ -39,7 +39,7 @@ impl Guarded {
         let asker: Arc<dyn Asker> = if let Some(terminal) = terminal {
             Arc::clone(&terminal.seams.asker)
         } else if stdin_is_free && a_person_is_there() {
-            Arc::new(TerminalAsker::new(Arc::clone(screen), config.user_file.clone()))
+            Arc::new(TerminalAsker::new(Arc::clone(screen)))
         } else {
             Arc::clone(&nobody) as Arc<dyn Asker>
         };

@@ -109,7 +109,7 @@ impl<'a> Talk<'a> {
         made: Option<&ForkMade>,
         prompt: Option<String>,
     ) -> Result<u8, Failure> {
-        let record = self.context.runtime.store().agent(agent).await?;
+        let record = self.context.runtime.agent(agent).await?;
         self.run_as(record, Whose::Person { made, prompt }).await
     }
 
@@ -204,7 +204,7 @@ impl<'a> Talk<'a> {
         };
         let model = record.settings.model.to_string();
         let tasks = self.tasks(&gathered.workers()).await?;
-        let worktree = runtime.store().worktree(agent).await?.as_ref().map(PlaceShape::from);
+        let worktree = runtime.worktree_record(agent).await?.as_ref().map(PlaceShape::from);
         let ended =
             Ended { tasks, worktree, ..ended.priced(&runtime.ports().facts, &model, &requests) };
         if cancel.is_cancelled() {
@@ -274,7 +274,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn is_dead(&self, agent: AgentId) -> Result<bool, Failure> {
-        Ok(self.context.runtime.store().agent(agent).await?.state == AgentState::Dead)
+        Ok(self.context.runtime.agent(agent).await?.state == AgentState::Dead)
     }
 
     fn view(&self, record: &AgentRecord) -> View {

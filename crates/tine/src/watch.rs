@@ -2,45 +2,41 @@
 
 use std::time::Duration;
 
+use tine_runtime::ChangeWatch;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 
-/// How often the store is asked whether anything changed. One question costs some microseconds.
-const POLL: Duration = Duration::from_millis(200);
-
-/// How often dead processes are looked for: nobody changes the store when one dies.
+/// The pause between two looks for dead processes: nobody changes the store when one dies.
 const RECOVER: Duration = Duration::from_secs(1);
 
 /// Tells when the store may say something new.
 pub(crate) struct Watch {
-    version: i64,
-    recovered: Instant,
+    changes: ChangeWatch,
+    recover_at: Instant,
 }
 
 impl Watch {
     /// Begins to watch. What is read from the store after this is either already new or makes [`Self::changed`] return.
     pub(crate) async fn begin(context: &Context) -> Result<Self, Failure> {
         listing::recover(context).await?;
-        let version = context.runtime.store().data_version().await?;
-        Ok(Self { version, recovered: Instant::now() })
+        let changes = ChangeWatch::begin(&context.runtime).await?;
+        Ok(Self { changes, recover_at: Instant::now() + RECOVER })
     }
 
     /// Returns when the store has changed. May be dropped at any time.
     pub(crate) async fn changed(&mut self, context: &Context) -> Result<(), Failure> {
         loop {
-            tokio::time::sleep(POLL).await;
-            if self.recovered.elapsed() >= RECOVER {
-                self.recovered = Instant::now();
-                listing::recover(context).await?;
-            }
-            let version = context.runtime.store().data_version().await?;
-            if version != self.version {
-                self.version = version;
-                return Ok(());
+            // Both branches are cancel-safe.
+            tokio::select! {
+                changed = self.changes.next(&context.runtime) => return Ok(changed?),
+                () = sleep_until(self.recover_at) => {
+                    self.recover_at = Instant::now() + RECOVER;
+                    listing::recover(context).await?;
+                }
             }
         }
     }

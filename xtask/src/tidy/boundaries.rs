@@ -81,6 +81,21 @@ pub(super) fn only_tools_start_processes(files: &[SourceFile]) -> Vec<Violation>
     judged.flat_map(|file| lines_with(file, "a child process", hint, find)).collect()
 }
 
+/// The faces have no store: what they read and change goes through a method of `Runtime`, where the rules are.
+pub(super) fn faces_name_no_store(files: &[SourceFile]) -> Vec<Violation> {
+    let is_face = |file: &&SourceFile| {
+        let faces = ["crates/tine/src/", "crates/tine-tui/src/"];
+        faces.iter().any(|face| file.path.starts_with(face)) && is_production(&file.path, &[])
+    };
+    let find = |line: &str| [".store()", "tine_store"].into_iter().find(|name| line.contains(name));
+    let hint = "add a method to `Runtime`";
+    files
+        .iter()
+        .filter(is_face)
+        .flat_map(|file| lines_with(file, "the store", hint, find))
+        .collect()
+}
+
 /// No file names a directory of the machine it was written on.
 pub(super) fn no_paths_of_a_build_machine(files: &[SourceFile]) -> Vec<Violation> {
     let hint = "use a relative path, or one of EXAMPLE_PATHS in xtask/src/tidy/boundaries.rs";
@@ -232,6 +247,16 @@ mod tests {
         let again = "#[expect(clippy::disallowed_methods, reason = \"r\")]\nstd::process::Command::new(current_exe()?)";
         check("crates/tine/src/detach.rs", again, 0);
         check("crates/tine-runtime/src/detach.rs", again, 1);
+    }
+
+    #[test]
+    fn faces_have_no_store() {
+        let in_file = |path: &str, text: &str| faces_name_no_store(&[file(path, text)]).len();
+        assert_eq!(in_file("crates/tine/src/a.rs", "runtime.store().agent(id)"), 1);
+        assert_eq!(in_file("crates/tine-tui/src/a.rs", "use tine_store::MailId;"), 1);
+        assert_eq!(in_file("crates/tine-tui/src/a.rs", "runtime.agent(id)"), 0);
+        assert_eq!(in_file("crates/tine-runtime/src/a.rs", "runtime.store().agent(id)"), 0);
+        assert_eq!(in_file("crates/tine/tests/cli/a.rs", "use tine_store::Store;"), 0);
     }
 
     #[test]

@@ -44,11 +44,16 @@ const LEVEL_EDGES: &[(&str, &str)] = &[
 ];
 
 /// Edges that lead down and are refused all the same, with the reason.
-const REFUSED_EDGES: &[(&str, &str, &str)] = &[(
-    "tine-fork",
-    "tine-store",
-    "the library must not need a store: transcripts go through a port of its own",
-)];
+const REFUSED_EDGES: &[(&str, &str, &str)] = &[
+    (
+        "tine-fork",
+        "tine-store",
+        "the library must not need a store: transcripts go through a port of its own",
+    ),
+    ("tine-tui", "tine-store", FACES_HAVE_NO_STORE),
+    ("tine", "tine-store", FACES_HAVE_NO_STORE),
+];
+const FACES_HAVE_NO_STORE: &str = "faces reach the store through tine-runtime, where the rules are";
 
 /// The highest floor that the crates beside the house may use.
 const FLOOR_OF_PORTS: u8 = 1;

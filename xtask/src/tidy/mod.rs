@@ -97,6 +97,7 @@ pub(crate) fn check(workspace: &Workspace) -> Findings {
     findings.violations.extend(boundaries::only_wire_knows_provider_json(files));
     findings.violations.extend(boundaries::only_store_knows_sql(files));
     findings.violations.extend(boundaries::only_tools_start_processes(files));
+    findings.violations.extend(boundaries::faces_name_no_store(files));
     findings.violations.extend(checklist::promises_are_shown(workspace));
     findings.violations.extend(boundaries::no_paths_of_a_build_machine(files));
     findings

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tine_model::{AgentId, Entry, EntryBody, EntryId};
 use tokio_util::sync::CancellationToken;
 
-use crate::changes::Changes;
+use crate::changes::ChangeWatch;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 use crate::tasks::TaskView;
@@ -76,7 +76,7 @@ impl Runtime {
     ) -> Result<bool, RuntimeError> {
         let over = tokio::time::sleep(wait);
         tokio::pin!(over);
-        let mut changes = Changes::begin(self).await?;
+        let mut changes = ChangeWatch::begin(self).await?;
         loop {
             self.recover().await?;
             if self.task_view(agent).await?.task.status.is_final() {

@@ -6,7 +6,7 @@ use tine_model::{AgentId, AgentState};
 use tine_store::MailId;
 use tokio_util::sync::CancellationToken;
 
-use crate::changes::Changes;
+use crate::changes::ChangeWatch;
 use crate::error::RuntimeError;
 use crate::journal::{DELIVERED_BYTES_MAX, mail_text};
 use crate::runtime::Runtime;
@@ -73,7 +73,7 @@ impl Runtime {
     ) -> Result<Waited, RuntimeError> {
         let over = tokio::time::sleep(wait);
         tokio::pin!(over);
-        let mut changes = Changes::begin(self).await?;
+        let mut changes = ChangeWatch::begin(self).await?;
         loop {
             self.recover().await?;
             let waited = self.look_for((agent, read), from).await?;

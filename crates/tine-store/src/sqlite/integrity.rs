@@ -8,9 +8,8 @@ use crate::Result;
 const FINDINGS_MAX: usize = 20;
 
 impl SqliteStore {
-    /// Reads every page and index of the file and follows every reference between rows. Returns what is wrong, in SQLite's words; nothing
-    /// if all is well. Takes about a second for each gigabyte.
-    pub async fn find_damage(&self) -> Result<Vec<String>> {
+    /// Reads every page and index of the file, and every reference between rows.
+    pub(super) async fn damage(&self) -> Result<Vec<String>> {
         let path = self.connections.path();
         let mut read = self.connections.read_snapshot().await?;
         let rows = read.all(sqlx::query("PRAGMA integrity_check(20)")).await?;

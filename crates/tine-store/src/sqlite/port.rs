@@ -49,6 +49,10 @@ impl Store for SqliteStore {
         self.remove_agents(remove).await
     }
 
+    async fn find_damage(&self) -> Result<Vec<String>> {
+        self.damage().await
+    }
+
     async fn overwrite_removed(&self) -> Result<bool> {
         self.rewrite_file().await
     }

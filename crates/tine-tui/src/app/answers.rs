@@ -243,7 +243,7 @@ impl App {
             return Vec::new();
         }
         self.take_line();
-        self.answer_with(Answer::DenyBecause(words))
+        self.answer_with(Answer::DenyBecause(PermissionScope::Once, words))
     }
 
     /// `/answer`, and a line of a session without a screen: `y`, `n`, `n` and a reason, or the number of a choice.

@@ -3,8 +3,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
-use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
-use tine_store::BudgetRow;
+use tine_runtime::{Answer, BudgetRow, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
 
 use super::command_line::CommandLine;
 use super::facts::Fact;

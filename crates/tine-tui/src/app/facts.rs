@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use tine_model::{AgentId, WorktreeRecord};
-use tine_runtime::BackgroundCommand;
-use tine_store::UsageSum;
+use tine_runtime::{BackgroundCommand, UsageSum};
 
 use crate::figures::money;
 

@@ -5,8 +5,7 @@ use tine_model::{
     PermissionScope, RawJson, Reach, Standing, TaskRecord, TaskStatus, ToolCallId, Usage,
     WorktreeRecord,
 };
-use tine_runtime::PermissionRequest;
-use tine_store::UsageSum;
+use tine_runtime::{PermissionRequest, UsageSum};
 
 use super::{App, Event, Fact, Happening};
 

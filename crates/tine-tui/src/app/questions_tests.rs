@@ -212,7 +212,7 @@ fn other_words_mean_no_and_are_told_to_the_agent() {
     ask(&mut app, 1, 1, PermissionScope::Always);
     read(&mut app);
     type_slowly(&mut app, "use make instead");
-    let no = Answer::DenyBecause("use make instead".into());
+    let no = Answer::DenyBecause(PermissionScope::Once, "use make instead".into());
     assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), no)]);
     // Digits that moved the mark are text once letters follow.
     ask(&mut app, 2, 1, PermissionScope::Always);
@@ -530,7 +530,7 @@ fn words_go_to_the_agent_on_the_line_until_one_went_to_the_question_of_a_worker(
         goes_to_it(&mut app);
         read(&mut app);
         type_slowly(&mut app, "use make");
-        let no = Answer::DenyBecause("use make".into());
+        let no = Answer::DenyBecause(PermissionScope::Once, "use make".into());
         assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), no)]);
         // The next question was not gone to.
         ask(&mut app, 2, 3, PermissionScope::Always);

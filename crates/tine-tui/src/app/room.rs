@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use tine_model::{AgentRecord, EntryBody, EntryId};
-use tine_runtime::FoldedEntry;
-use tine_store::BudgetRow;
+use tine_runtime::{BudgetRow, FoldedEntry};
 
 use super::input::Input;
 use super::piece::{Body, Piece, Tone, add_entry};

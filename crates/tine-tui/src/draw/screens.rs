@@ -8,8 +8,7 @@ use tine_model::{
     AgentRecord, AgentState, Block, Entry, EntryBody, EntryId, ForkRole, Message, PermissionScope,
     RawJson, Role, Standing, TaskStatus, ToolCallId, ToolInput, Usage,
 };
-use tine_runtime::FoldedEntry;
-use tine_store::{BudgetRow, Caps};
+use tine_runtime::{BudgetRow, Caps, FoldedEntry};
 
 use super::{Kept, draw};
 use crate::app::fixture::{agent, id, request, worker};

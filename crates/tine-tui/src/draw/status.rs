@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use tine_guard::PermissionMode;
 use tine_model::{AgentState, Cap, Standing};
-use tine_store::BudgetRow;
+use tine_runtime::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, RED, YELLOW};

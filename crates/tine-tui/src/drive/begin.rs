@@ -47,8 +47,8 @@ impl Hands {
             for command in &untold {
                 self.runtime().tell_of_command(agent, command).await.map_err(told)?;
             }
-            let record = self.runtime().store().agent(agent).await;
-            record.map_err(|error| self.host.told(error.into()))
+            let record = self.runtime().agent(agent).await;
+            record.map_err(|error| self.host.told(error))
         };
         let record = made.await?;
         let agent = record.id;
@@ -58,7 +58,7 @@ impl Hands {
 
     /// Lets an agent read its mail, now or at its next turn.
     pub(super) async fn wake(self: &Arc<Self>, agent: AgentId) -> Result<(), RuntimeError> {
-        let state = self.runtime().store().agent(agent).await?.state;
+        let state = self.runtime().agent(agent).await?.state;
         let runs_elsewhere = state == AgentState::Running;
         if !self.runs.write_to(agent) && !runs_elsewhere && self.has_mail(agent).await {
             self.run(agent, None).await;
@@ -67,6 +67,6 @@ impl Hands {
     }
 
     pub(super) async fn has_mail(&self, agent: AgentId) -> bool {
-        self.runtime().store().unread_mail(agent).await.is_ok_and(|mail| !mail.is_empty())
+        self.runtime().has_mail(agent).await.is_ok_and(|has| has)
     }
 }

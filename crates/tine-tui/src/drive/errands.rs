@@ -66,7 +66,7 @@ impl Hands {
     pub(super) async fn promote(&self, side: &Side) {
         let made = async {
             let made = self.runtime().promote(side).await?;
-            let record = self.runtime().store().agent(made.child).await?;
+            let record = self.runtime().agent(made.child).await?;
             Ok::<_, RuntimeError>((made, record))
         };
         match made.await {
@@ -124,7 +124,7 @@ impl Hands {
     async fn directory(&self, agent: Option<AgentId>) -> Result<PathBuf, RuntimeError> {
         match agent {
             None => Ok(self.host.directory()),
-            Some(agent) => Ok(self.runtime().store().agent(agent).await?.directory.into()),
+            Some(agent) => Ok(self.runtime().agent(agent).await?.directory.into()),
         }
     }
 

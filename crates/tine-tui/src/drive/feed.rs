@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use tine_cache::{Plan, Verdict};
 use tine_fork::neighbour::Neighbour;
 use tine_fork::run::{Observer, RunEvent};
-use tine_model::{AgentId, Decision, PermissionId, TaskRecord, in_full};
-use tine_runtime::{Answer, Asker, CrewWatcher, FanTask, FanWatcher, PermissionRequest};
-use tine_store::PermissionRow;
+use tine_model::{AgentId, PermissionId, TaskRecord, in_full};
+use tine_runtime::{
+    Answer, Asker, CrewWatcher, FanTask, FanWatcher, NotKept, PermissionRequest, PermissionRow,
+};
 use tine_wire::Event as StreamEvent;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use super::inbox::Inbox;
 use super::queue::how;
 use crate::app::{Event, Happening, Tone, last_lines};
-use crate::host::Host;
 use crate::words::{STORE_WAITS, call_line, left_behind, one_line};
 
 /// Sees one agent's run.
@@ -130,9 +130,19 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
     })
 }
 
+/// Tells of a rule that was kept, or could not be.
+pub(super) fn rule_kept(kept: Result<String, NotKept>) -> Event {
+    match kept {
+        Ok(told) => Event::Told(None, Tone::Plain, told),
+        Err(NotKept { why, hint }) => {
+            let text = format!("Error: {why}\nhint: {hint}\nhint: the answer stands for this tree");
+            Event::Told(None, Tone::Error, text)
+        }
+    }
+}
+
 /// Puts requests on the screen, and waits for what the person says.
 pub(super) struct ScreenAsker {
-    pub(super) host: Arc<dyn Host>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) waiting: Mutex<HashMap<PermissionId, oneshot::Sender<Answer>>>,
     /// All that was ever asked here: what is answered waits in the store for a moment more.
@@ -177,8 +187,7 @@ impl Asker for ScreenAsker {
         self.inbox.push(Event::Settled(request.id, Some(text)));
     }
 
-    fn keep(&self, decision: Decision, rule: &str) {
-        let told = self.host.keep_rule(decision, rule);
-        self.inbox.push(Event::Told(None, Tone::Plain, told.0));
+    fn kept(&self, kept: Result<String, NotKept>) {
+        self.inbox.push(rule_kept(kept));
     }
 }

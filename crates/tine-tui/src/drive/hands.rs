@@ -74,7 +74,6 @@ pub(super) struct Hands {
 impl Hands {
     pub(super) fn new(host: Arc<dyn Host>, inbox: Arc<Inbox>) -> Arc<Self> {
         let asker = ScreenAsker {
-            host: Arc::clone(&host),
             inbox: Arc::clone(&inbox),
             waiting: Mutex::default(),
             asked: Mutex::default(),
@@ -178,7 +177,7 @@ impl Hands {
             }
             Effect::TakeBack(agent) => self.outbox.recall(agent),
             Effect::SendTo(to, text) => self.try_go(None, async move {
-                let agent = hands.runtime().store().resolve(&to).await?;
+                let agent = hands.runtime().resolve(&to).await?;
                 hands.runtime().send(agent, text).await?;
                 hands.tell(None, Tone::Plain, format!("Sent to {}", agent.short()));
                 Ok(())
@@ -332,7 +331,7 @@ impl Hands {
     ) -> Result<(), (Tone, String)> {
         let wrong = |error: RuntimeError| (Tone::Error, self.host.told(error).0);
         let runtime = self.runtime();
-        let record = runtime.store().agent(agent).await.map_err(|error| wrong(error.into()))?;
+        let record = runtime.agent(agent).await.map_err(wrong)?;
         let directory = PathBuf::from(&record.directory);
         let inbox = Arc::clone(&self.inbox);
         let seams = Seams {
@@ -409,7 +408,7 @@ impl Hands {
         self.inbox.push(Event::Cost(agent, Cost { own, tree, saved }));
         let runtime = self.runtime();
         let budget = runtime.budget(agent).await?.map(Box::new);
-        let model = runtime.store().agent(agent).await?.settings.model;
+        let model = runtime.agent(agent).await?.settings.model;
         let window = runtime.window(&model).await?;
         self.inbox.push(Event::Means(agent, budget, window));
         Ok(())
@@ -435,7 +434,7 @@ impl Hands {
         inherit: Inherit,
     ) -> Result<(tine_runtime::ForkMade, AgentRecord), RuntimeError> {
         let runtime = self.runtime();
-        let settings = words.settings(&runtime.store().agent(parent).await?.settings);
+        let settings = words.settings(&runtime.agent(parent).await?.settings);
         let place = match words.worktree {
             true => Placement::Worktree(Start::State),
             false => Placement::Shared,
@@ -450,7 +449,7 @@ impl Hands {
             ..ForkSpec::of(parent)
         };
         let made = runtime.fork(spec).await?;
-        let record = runtime.store().agent(made.child).await?;
+        let record = runtime.agent(made.child).await?;
         Ok((made, record))
     }
 

@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tine_model::{Decision, PermissionId, PermissionScope};
-use tine_runtime::{Answer, RuntimeError};
-use tine_store::{PermissionRow, StoreError};
+use tine_model::{Decision, PermissionId};
+use tine_runtime::{Answer, PermissionRow, RuntimeError, StoreError};
 use tokio::sync::Mutex;
 
+use super::feed::rule_kept;
 use super::hands::Hands;
 use crate::app::{Event, Tone};
 use crate::words::one_line;
+
+/// Whose word it is when the person answers a run of another process.
+const BY: &str = "another terminal";
 
 /// What this terminal knows of the requests of others.
 #[derive(Debug, Default)]
@@ -47,7 +50,7 @@ impl Hands {
         }
         for id in gone.into_keys() {
             shown.remove(&id);
-            let row = self.runtime().store().permission(id).await?;
+            let row = self.runtime().request_row(id).await?;
             let how = (!self.runtime().is_own(&row.owner)).then(|| how(&row));
             self.inbox.push(Event::Settled(id, how));
         }
@@ -66,27 +69,23 @@ impl Hands {
         // Held until the answer is kept: who looks in between would find it waiting.
         let mut shown = self.queue.shown.lock().await;
         shown.remove(&id);
-        let answered = self.runtime().answer_request(id, answer).await;
+        let answered = self.runtime().answer_request(id, answer, BY).await;
         drop(shown);
-        let row = match answered {
-            Ok(row) => row,
+        match answered {
+            Ok(answered) => {
+                answered.kept.into_iter().for_each(|kept| self.inbox.push(rule_kept(kept)));
+                Ok(())
+            }
             Err(RuntimeError::Store(StoreError::Settled { permission })) => {
                 self.tell(None, Tone::Warning, format!("It was {}", how(&permission)));
-                return Ok(());
+                Ok(())
             }
             Err(error) => {
                 // It may wait still, and is put again.
                 self.look_at_queue().await.ok();
-                return Err(error);
+                Err(error)
             }
-        };
-        if let (Some(PermissionScope::Always), Some(rule), Some(decision)) =
-            (row.scope, &row.rule, row.decision())
-        {
-            let told = self.host.keep_rule(decision, rule);
-            self.tell(None, Tone::Plain, told.0);
         }
-        Ok(())
     }
 }
 

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tine_model::AgentId;
-use tine_runtime::RuntimeError;
-use tine_store::MailId;
+use tine_runtime::{MailId, RuntimeError};
 
 use super::hands::Hands;
 use crate::app::Event;

@@ -5,8 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tine_model::{AgentId, AgentState, EntryBody, EntryId, Role};
-use tine_runtime::{BackgroundCommand, RuntimeError};
-use tine_store::AgentFilter;
+use tine_runtime::{AgentFilter, BackgroundCommand, RuntimeError};
 use tokio::sync::Mutex as Turn;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -59,7 +58,7 @@ impl Hands {
         let runtime = self.runtime();
         // Those whose process died are not running.
         let recovered = runtime.recover().await;
-        let version = runtime.store().data_version().await.ok();
+        let version = runtime.data_version().await.ok();
         self.look_at_background();
         let is_same = version.is_some() && version == before;
         if !is_same || recovered.is_ok_and(|recovered| !recovered.is_empty()) {
@@ -91,8 +90,8 @@ impl Hands {
             Arc::clone(&found.used)
         };
         let mut used = turn.lock().await;
-        let store = self.runtime().store();
-        let agents = store.agents(AgentFilter::Kept).await?;
+        let runtime = self.runtime();
+        let agents = runtime.agents(AgentFilter::Kept).await?;
         // Somebody else may have killed or removed them.
         let lives = |id: &AgentId| {
             agents.iter().any(|agent| agent.id == *id && agent.state != AgentState::Dead)
@@ -100,9 +99,9 @@ impl Hands {
         let kept = self.runtime().background_commands().into_iter().map(|command| command.agent);
         let gone: Vec<AgentId> = kept.filter(|agent| !lives(agent)).collect();
         self.runtime().end_background(&gone).await;
-        let tasks = store.all_tasks().await?;
-        let worktrees = store.worktrees().await?;
-        let (last, usage) = store.usage_since(*used).await?;
+        let tasks = runtime.task_records().await?;
+        let worktrees = runtime.worktree_records().await?;
+        let (last, usage) = runtime.usage_since(*used).await?;
         *used = last;
         let fact = Fact::Read { usage, worktrees };
         self.inbox.push(Event::Facts(Box::new(fact)));

@@ -48,7 +48,7 @@ impl Hands {
 
     /// Lets an agent read what its workers report, unless somebody has interrupted it.
     async fn go_on_with_reports(self: &Arc<Self>, agent: AgentId) -> Result<(), RuntimeError> {
-        match self.runtime().store().agent(agent).await?.state {
+        match self.runtime().agent(agent).await?.state {
             AgentState::Idle | AgentState::Running => self.wake(agent).await,
             AgentState::Interrupted | AgentState::Dead => Ok(()),
         }

@@ -278,7 +278,10 @@ fn a_question_of_elsewhere_is_counted_and_told_once_one_goes_to_it() {
 #[test]
 fn other_words_at_a_question_mean_no() {
     for (line, answer) in [
-        ("what is this", tine_runtime::Answer::DenyBecause("what is this".into())),
+        (
+            "what is this",
+            tine_runtime::Answer::DenyBecause(PermissionScope::Once, "what is this".into()),
+        ),
         ("n", tine_runtime::Answer::Deny(PermissionScope::Once)),
         ("yes", tine_runtime::Answer::Allow(PermissionScope::Once)),
     ] {

@@ -40,7 +40,7 @@ pub(super) fn read_reply(line: &str, request: &PermissionRequest, step: &Step) -
         Said::Instead(words) if words.len() > REASON_BYTES_MAX => {
             Reply::Again(format!("at most {REASON_BYTES_MAX} bytes say what to do instead"))
         }
-        Said::Instead(words) => Reply::Answer(Answer::DenyBecause(words)),
+        Said::Instead(words) => Reply::Answer(Answer::DenyBecause(PermissionScope::Once, words)),
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
         }
         assert_eq!(read("v\n"), Reply::Whole);
         for line in ["yy", "always", "agent", "tree", "once", "use make", "1 is wrong", "/etc"] {
-            let because = Reply::Answer(Answer::DenyBecause(line.into()));
+            let because = Reply::Answer(Answer::DenyBecause(PermissionScope::Once, line.into()));
             assert_eq!(read(&format!("{line}\n")), because, "{line:?}");
         }
         assert!(matches!(read(&"x".repeat(REASON_BYTES_MAX + 1)), Reply::Again(_)));

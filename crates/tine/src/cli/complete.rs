@@ -7,9 +7,9 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use tine_cache::Models;
 use tine_guard::PermissionMode;
 use tine_model::AgentRecord;
-use tine_store::{AgentFilter, OpenOptions, SqliteStore, Store as _};
+use tine_runtime::{AgentFilter, Runtime};
 
-use crate::connect::variable;
+use crate::connect::{ports_without_settings, variable};
 use crate::credentials::{PROVIDERS, account_name};
 use crate::dirs::Dirs;
 
@@ -75,13 +75,13 @@ fn agents(begun: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn listed() -> Option<Vec<AgentRecord>> {
-    let database = Dirs::find(&variable).ok()?.database;
+    let Dirs { database, owners, .. } = Dirs::find(&variable).ok()?;
     // Whoever presses Tab makes no database.
     database.exists().then_some(())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    runtime.block_on(async {
-        let store = SqliteStore::open(database, OpenOptions::default()).await.ok()?;
-        store.agents(AgentFilter::Listed).await.ok()
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    executor.block_on(async {
+        let runtime = Runtime::open(database, owners, ports_without_settings(), None).await.ok()?;
+        runtime.agents(AgentFilter::Listed).await.ok()
     })
 }
 

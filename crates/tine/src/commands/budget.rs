@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentId, Cap, CapReached};
-use tine_runtime::CostLine;
-use tine_store::BudgetRow;
+use tine_runtime::{BudgetRow, CostLine};
 
 use crate::budget::{CAPS, amount, change, raise, usd, used_up};
 use crate::cli::BudgetArgs;

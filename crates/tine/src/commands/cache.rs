@@ -39,7 +39,7 @@ struct RequestJson<'a> {
 
 pub(crate) async fn explain(context: &Context, args: CacheExplainArgs) -> Result<u8, Failure> {
     let agent = context.agent(&args.agent).await?;
-    let record = context.runtime.store().agent(agent).await?;
+    let record = context.runtime.agent(agent).await?;
     let all = context.runtime.explain_cache(agent).await?;
     let chosen: Vec<&ExplainedRequest> = match (args.request, all.last()) {
         (Some(number), _) => {

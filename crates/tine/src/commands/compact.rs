@@ -101,7 +101,7 @@ fn told(by: &CompactedBy) -> (&'static str, Option<String>) {
 }
 
 async fn shape(context: &Context, done: &Compacted) -> Result<CompactedJson, Failure> {
-    let model = context.runtime.store().agent(done.agent).await?.settings.model;
+    let model = context.runtime.agent(done.agent).await?.settings.model;
     let spent = Spent { started_ms: context.runtime.ports().clock.now_ms(), usage: done.usage };
     Ok(CompactedJson {
         agent: done.agent.to_string(),

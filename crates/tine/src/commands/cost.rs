@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentId, AgentRecord, Usage};
-use tine_runtime::{CauseLine, CostLine, CostReport};
-use tine_store::{AgentFilter, BudgetRow};
+use tine_runtime::{AgentFilter, BudgetRow, CauseLine, CostLine, CostReport};
 
 use crate::budget::in_a_line;
 use crate::cli::CostArgs;
@@ -132,11 +131,11 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
 
 /// One agent, or every root: the money of the dead was spent too.
 async fn asked(context: &Context, one: Option<AgentId>) -> Result<Vec<AgentRecord>, Failure> {
-    let store = context.runtime.store();
+    let runtime = &context.runtime;
     if let Some(agent) = one {
-        return Ok(vec![store.agent(agent).await?]);
+        return Ok(vec![runtime.agent(agent).await?]);
     }
-    let mut agents = store.agents(AgentFilter::All).await?;
+    let mut agents = runtime.agents(AgentFilter::All).await?;
     agents.retain(|record| record.parent.is_none());
     Ok(agents)
 }
@@ -146,7 +145,7 @@ async fn nothing(context: &Context, json: bool) -> Result<u8, Failure> {
         let prices_date = context.runtime.ports().facts.date().to_owned();
         let total = sum_json(&sum(std::iter::empty()));
         output::json(&CostJson { agents: Vec::new(), total, prices_date: &prices_date })?;
-    } else if context.runtime.store().agents(AgentFilter::All).await?.is_empty() {
+    } else if context.runtime.agents(AgentFilter::All).await?.is_empty() {
         listing::say_empty(context).await?;
     } else {
         output::say("no requests yet");

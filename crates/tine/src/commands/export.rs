@@ -48,7 +48,7 @@ pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Fa
 }
 
 async fn readable(context: &Context, agent: AgentId) -> Result<String, Failure> {
-    let record = context.runtime.store().agent(agent).await?;
+    let record = context.runtime.agent(agent).await?;
     let fold = context.runtime.fold(agent, None).await?;
     let short = record.id.short();
     let title = record.name.as_deref().unwrap_or(&short);

@@ -185,7 +185,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         args: &args.spread.estimate,
         json: args.spread.json,
     };
-    let record = context.runtime.store().agent(parent).await?;
+    let record = context.runtime.agent(parent).await?;
     let screen = Arc::new(Screen::of(context));
     let (workers, crew_watcher) = watchers(context, &screen, &args.directives);
     let crew =

@@ -71,10 +71,10 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     }
     let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?;
     if to_send.is_some() {
-        let own = context.runtime.store().agent(parent).await?.settings;
+        let own = context.runtime.agent(parent).await?.settings;
         talk.connect(&settings.as_ref().unwrap_or(&own).model).await?;
     }
-    let record = context.runtime.store().agent(parent).await?;
+    let record = context.runtime.agent(parent).await?;
     let directory = elsewhere(context, &record, args.place.placement() != Placement::Shared)?;
     if let (Some(notes), Some(told)) = (args.notes, &to_send) {
         let (name, model) = (args.name, settings.map(|settings| settings.model));
@@ -179,7 +179,7 @@ async fn settings(
     model: Option<&str>,
 ) -> Result<Option<ModelSettings>, Failure> {
     let Some(model) = model.map(model_ref).transpose()? else { return Ok(None) };
-    let own = context.runtime.store().agent(parent).await?.settings;
+    let own = context.runtime.agent(parent).await?.settings;
     Ok((own.model != model).then_some(ModelSettings { model, ..own }))
 }
 

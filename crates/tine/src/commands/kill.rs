@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use tine_model::{AgentId, AgentState, Standing};
-use tine_runtime::Receipt;
-use tine_store::AgentFilter;
+use tine_runtime::{AgentFilter, Receipt};
 
 use crate::ask::{a_person_is_there, agrees};
 use crate::cli::KillArgs;
@@ -65,7 +64,7 @@ async fn agree(context: &Context, asked: &[AgentId]) -> Result<(), Failure> {
     }
     let mut all = HashSet::new();
     for agent in asked {
-        all.extend(living_with(context, *agent).await?);
+        all.extend(context.runtime.living_with(*agent).await?);
     }
     let ends = plural(all.len() as u64, "agent");
     if all.is_empty() || agrees(&format!("This ends {ends} for good.")) {
@@ -76,7 +75,7 @@ async fn agree(context: &Context, asked: &[AgentId]) -> Result<(), Failure> {
 
 /// A tree is not to be lost with a slip of the hand.
 async fn refuse_root(context: &Context, agent: AgentId) -> Result<(), Failure> {
-    let record = context.runtime.store().agent(agent).await?;
+    let record = context.runtime.agent(agent).await?;
     if record.standing != Standing::Root || record.state == AgentState::Dead {
         return Ok(());
     }
@@ -96,7 +95,7 @@ async fn living_with(context: &Context, top: AgentId) -> Result<Vec<AgentId>, Fa
     // Parents come before their children.
     let mut tree = HashSet::from([top]);
     let mut living = Vec::new();
-    for agent in context.runtime.store().agents(AgentFilter::All).await? {
+    for agent in context.runtime.agents(AgentFilter::All).await? {
         if agent.id == top || agent.parent.is_some_and(|parent| tree.contains(&parent)) {
             tree.insert(agent.id);
             living.extend((agent.state != AgentState::Dead).then_some(agent.id));

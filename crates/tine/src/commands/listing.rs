@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use tine_model::{AgentId, AgentRecord, Leftover, Standing, TaskRecord, WorktreeRecord};
-use tine_runtime::{HalfChanged, RuntimeError};
-use tine_store::{AgentFilter, PermissionFilter, StoreError};
+use tine_runtime::{AgentFilter, HalfChanged, PermissionFilter, RuntimeError, StoreError};
 
 use crate::context::Context;
 use crate::fail::Failure;
@@ -64,12 +63,13 @@ pub(super) fn half_changed(found: &HalfChanged) -> Vec<String> {
 
 /// All agents, oldest first: the listed ones, or the dead and hidden too.
 pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec<Shown>, Failure> {
-    let records = context.runtime.store().agents(filter).await?;
-    let store = context.runtime.store();
-    let asking = store.permissions(None, PermissionFilter::Pending).await?;
-    let tasks = store.all_tasks().await?.into_iter().map(|task| (task.agent, task));
+    let records = context.runtime.agents(filter).await?;
+    let runtime = &context.runtime;
+    let asking = runtime.request_rows(None, PermissionFilter::Pending).await?;
+    let tasks = runtime.task_records().await?.into_iter().map(|task| (task.agent, task));
     let mut tasks: HashMap<AgentId, TaskRecord> = tasks.collect();
-    let worktrees = store.worktrees().await?.into_iter().map(|worktree| (worktree.agent, worktree));
+    let worktrees =
+        runtime.worktree_records().await?.into_iter().map(|worktree| (worktree.agent, worktree));
     let mut worktrees: HashMap<AgentId, WorktreeRecord> = worktrees.collect();
     let left = context.runtime.leftovers().await?;
     let shown = |record: AgentRecord| {
@@ -105,10 +105,10 @@ pub(super) fn say_left_running(agents: &[Shown]) {
 /// An agent with its task and its worktree, its questions left out; what is left running, too.
 pub(super) async fn shown(context: &Context, record: AgentRecord) -> Result<Shown, Failure> {
     let task = match record.standing {
-        Standing::Worker => context.runtime.store().task(record.id).await?,
+        Standing::Worker => context.runtime.task_record(record.id).await?,
         Standing::Root | Standing::Peer | Standing::Hidden => None,
     };
-    let worktree = context.runtime.store().worktree(record.id).await?;
+    let worktree = context.runtime.worktree_record(record.id).await?;
     Ok(Shown { record, task, worktree, questions: 0, left_running: Vec::new() })
 }
 
@@ -120,7 +120,7 @@ pub(super) fn told_of_fold(folded: usize, parent: &str) -> String {
 
 /// Tells somebody with an empty list what to do.
 pub(super) async fn say_empty(context: &Context) -> Result<(), Failure> {
-    if context.runtime.store().agents(AgentFilter::All).await?.is_empty() {
+    if context.runtime.agents(AgentFilter::All).await?.is_empty() {
         output::say("no agents yet");
         output::say("hint: `tine run \"…\"` makes one; `tine demo` shows what forks are for");
     } else {

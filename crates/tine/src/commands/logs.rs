@@ -38,7 +38,7 @@ async fn follow(context: &Context, agent: AgentId, args: &LogsArgs) -> Result<()
     let mut last = None;
     loop {
         // The state first: an agent that has stopped by now writes nothing after.
-        let state = context.runtime.store().agent(agent).await?.state;
+        let state = context.runtime.agent(agent).await?.state;
         last = print_after(context, agent, last, args).await?;
         if state != AgentState::Running {
             return Ok(());

@@ -6,8 +6,9 @@ use std::io::{self, IsTerminal};
 
 use serde::Serialize;
 use tine_model::{AgentId, Spent, Usage};
-use tine_runtime::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, RuntimeError, Wording};
-use tine_store::StoreError;
+use tine_runtime::{
+    Arrival, Draft, DraftOptions, ForkPart, MergeBack, RuntimeError, StoreError, Wording,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::caching::policy;
@@ -181,15 +182,15 @@ async fn tell(context: &Context, words: &Words) -> Result<(), Failure> {
 }
 
 async fn price(context: &Context, source: AgentId, usage: &Usage) -> Result<Option<f64>, Failure> {
-    let model = context.runtime.store().agent(source).await?.settings.model;
+    let model = context.runtime.agent(source).await?.settings.model;
     let spent = Spent { started_ms: context.runtime.ports().clock.now_ms(), usage: *usage };
     Ok(context.runtime.facts(&model).prices.cost(&[spent]))
 }
 
 /// The text as a person leaves it.
 async fn edited(context: &Context, editor: &Editor, words: Words) -> Result<Words, Failure> {
-    let source = context.runtime.store().agent(words.part.source).await?;
-    let into = context.runtime.store().agent(words.part.into).await?;
+    let source = context.runtime.agent(words.part.source).await?;
+    let into = context.runtime.agent(words.part.into).await?;
     let text = edit::edited(editor, &words.part, (&source, &into), &words.text).await?;
     let wording = match words.wording {
         Wording::Draft if text != words.text.trim() => Wording::Edited,

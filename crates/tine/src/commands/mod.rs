@@ -167,7 +167,7 @@ async fn settled(context: &Context, result: Result<u8, Failure>) -> Result<u8, F
     // What costs by the hour at a provider must not outlive the command that made it.
     context.runtime.settle().await;
     // Folds the database's log in, so that a user who looks finds one file. Without it nothing is lost.
-    let _ = context.runtime.store().close().await;
+    let _ = context.runtime.close().await;
     result
 }
 

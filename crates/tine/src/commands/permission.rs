@@ -5,13 +5,8 @@ mod list;
 mod rules;
 mod why;
 
-use std::path::Path;
-
 use serde::Serialize;
-use tine_guard::{Call, OfferedRule};
-use tine_model::{PermissionState, RawJson};
-use tine_runtime::wider_rules;
-use tine_store::PermissionRow;
+use tine_runtime::{PermissionRow, offers};
 
 use crate::cli::PermissionCommand;
 use crate::commands::listing;
@@ -74,17 +69,6 @@ impl<'a> PermissionJson<'a> {
             reason: row.reason.as_deref(),
             used: row.taken_ms.is_some(),
         }
-    }
-}
-
-/// Wider rules that an answer to a request that waits may cover.
-fn offers(row: &PermissionRow) -> Vec<OfferedRule> {
-    match (row.state, RawJson::parse(&row.input)) {
-        (PermissionState::Pending, Ok(input)) => {
-            let directory = Path::new(&row.directory);
-            wider_rules(&Call::new(&row.tool, &input, directory), row.widest)
-        }
-        _ => Vec::new(),
     }
 }
 

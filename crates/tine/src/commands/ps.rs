@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use tine_model::AgentState;
-use tine_store::AgentFilter;
+use tine_runtime::AgentFilter;
 
 use crate::cli::ListArgs;
 use crate::commands::listing;

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use tine_model::{AgentId, AgentRecord};
-use tine_runtime::Removal;
-use tine_store::AgentFilter;
+use tine_runtime::{AgentFilter, Removal};
 
 use crate::ask::{a_person_is_there, agrees};
 use crate::cli::RemoveArgs;
@@ -53,7 +52,7 @@ pub(crate) async fn remove(context: &Context, args: RemoveArgs) -> Result<u8, Fa
         let hint = "a person runs `tine rm` in a terminal";
         inside::only_a_person("removes no conversations", hint)?;
     }
-    let all = context.runtime.store().agents(AgentFilter::All).await?;
+    let all = context.runtime.agents(AgentFilter::All).await?;
     let meant = meant(context, &args, &all).await?;
     let plan = context.runtime.plan_removal(&meant).await?;
     // Whoever was removed before has no name any more, and goes at last.
@@ -67,7 +66,7 @@ pub(crate) async fn remove(context: &Context, args: RemoveArgs) -> Result<u8, Fa
     let removal = context.runtime.remove_agents(&meant).await?;
     remove_logs(&context.logs, &removal);
     output::say("overwriting what is left of it in the store's files …");
-    let overwritten = match context.runtime.store().overwrite_removed().await {
+    let overwritten = match context.runtime.overwrite_removed().await {
         Ok(overwritten) => overwritten,
         Err(error) => {
             output::say(&format!("warning: the store's file could not be written anew: {error}"));
@@ -158,7 +157,7 @@ fn agree(plan: &Removal, yes: bool, names: &Names) -> Result<(), Failure> {
 }
 
 fn lines(removal: &Removal, verb: &str, names: &Names) -> Vec<String> {
-    let line = |removed: &tine_store::RemovedAgent| {
+    let line = |removed: &tine_runtime::RemovedAgent| {
         let agent = removed.agent;
         let entries = match removed.entries {
             1 => "1 entry".to_owned(),
@@ -191,7 +190,7 @@ fn tell(
     overwritten: bool,
 ) -> Result<(), Failure> {
     if args.json {
-        let shape = |removed: &tine_store::RemovedAgent| {
+        let shape = |removed: &tine_runtime::RemovedAgent| {
             let agent = removed.agent;
             let worktree = removal.worktrees.iter().find(|one| one.agent == agent);
             let stays = removal.stays.iter().find(|(whose, _)| *whose == agent);

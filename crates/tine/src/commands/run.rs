@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing};
-use tine_runtime::{ForkSpec, NewRoot, Placement, Start, parse_fork};
-use tine_store::AgentFilter;
+use tine_runtime::{AgentFilter, ForkSpec, NewRoot, Placement, Start, parse_fork};
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
@@ -89,7 +88,7 @@ pub(super) enum Worktrees {
 
 /// The agent that was last used in the directory that the command works in.
 pub(super) async fn last_in(context: &Context, worktrees: Worktrees) -> Result<AgentId, Failure> {
-    let agents = context.runtime.store().agents(AgentFilter::All).await?;
+    let agents = context.runtime.agents(AgentFilter::All).await?;
     let directory = context.directory.to_string_lossy();
     let mut here = of_directory(&agents, &directory, worktrees);
     // A worktree that was removed is no place to go on in.
@@ -175,7 +174,7 @@ async fn slash_fork(
         return Err(Failure::usage("--bg is for the terminal")
             .hint("`tine task start --fork AGENT -d TEXT` works in the background"));
     }
-    let record = context.runtime.store().agent(parent).await?;
+    let record = context.runtime.agent(parent).await?;
     let reach = of_agent(context, limits, &record)?.reach;
     tell_widened(&reach, (&record.reach, "the fork"));
     let settings = record.settings;

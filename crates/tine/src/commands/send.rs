@@ -63,7 +63,7 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
         if next { "when the agent is done with what it does" } else { "at the agent's next turn" };
     output::line(&format!("sent to {short}; it is delivered {when}"))?;
     // Who holds its lease runs it, or is about to.
-    if context.runtime.store().lease(agent).await?.is_none() {
+    if !context.runtime.is_held(agent).await? {
         output::say(&format!(
             "hint: the agent does not run; `tine run --resume {short}` lets it answer"
         ));

@@ -36,7 +36,7 @@ impl<'a> ShowJson<'a> {
 pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let (id, upto) = context.agent_at(&args.agent).await?;
-    let record = context.runtime.store().agent(id).await?;
+    let record = context.runtime.agent(id).await?;
     let agent = listing::shown(context, record).await?;
     let fold = context.runtime.fold(id, upto).await?;
     if let Some(entry) = upto

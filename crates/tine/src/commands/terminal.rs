@@ -11,7 +11,7 @@ use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use tine_fork::AllowAllFilter;
 use tine_fork::run::TURNS_DEFAULT;
-use tine_model::{AgentId, AgentRecord, Decision};
+use tine_model::{AgentId, AgentRecord};
 use tine_runtime::{
     NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError, SharedMode, SpawnPolicy,
 };
@@ -37,7 +37,6 @@ use crate::crew::crew;
 use crate::editor::Editor;
 use crate::fail::Failure;
 use crate::history;
-use crate::keep_rule::keep_rule;
 use crate::limits::{accepts_worktree_edits, mode, queue, rules, run_limits};
 use crate::local::{look, places};
 use crate::memory;
@@ -79,7 +78,7 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
         // What is wrong with it is said before anything is drawn.
         None => drop(of_root(&context, &limits)?),
         Some(agent) => {
-            let record = context.runtime.store().agent(agent).await?;
+            let record = context.runtime.agent(agent).await?;
             let reach = of_agent(&context, &limits, &record)?.reach;
             notes.extend(widened(&reach, (&record.reach, &agent.short())));
         }
@@ -110,7 +109,7 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
             .hint("everything that agents said is kept: `tine ps` lists them")
     })?;
     if let Some(agent) = last {
-        let record = runtime.store().agent(agent).await?;
+        let record = runtime.agent(agent).await?;
         let name = record.name.unwrap_or_else(|| agent.short());
         output::say(&styled(DIM, &format!("`tine -r {name}` goes on here")));
     }
@@ -295,13 +294,6 @@ impl Host for SettingsHost {
                 "with --accept-cache-loss behind it, /model NAME and /fork --model NAME send all of it",
             )),
             error => told(&Failure::from(error)),
-        }
-    }
-
-    fn keep_rule(&self, decision: Decision, rule: &str) -> Told {
-        match keep_rule(&self.context.config.user_file, decision, rule) {
-            Ok(kept) => Told(kept.told()),
-            Err(failure) => told(&failure.hint("the answer stands for this tree")),
         }
     }
 

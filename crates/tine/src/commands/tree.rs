@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anstyle::Style;
 use serde::Serialize;
 use tine_model::{AgentId, AgentState, Standing, WorktreeRecord};
-use tine_store::AgentFilter;
+use tine_runtime::AgentFilter;
 use unicode_width::UnicodeWidthStr;
 
 use crate::cli::TreeArgs;

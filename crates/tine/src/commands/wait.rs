@@ -93,7 +93,7 @@ async fn until_finished(context: &Context, agents: &[AgentId]) -> Result<(), Fai
 async fn read(context: &Context, agents: &[AgentId]) -> Result<Vec<Shown>, Failure> {
     let mut shown = Vec::with_capacity(agents.len());
     for agent in agents {
-        let record = context.runtime.store().agent(*agent).await?;
+        let record = context.runtime.agent(*agent).await?;
         shown.push(listing::shown(context, record).await?);
     }
     Ok(shown)

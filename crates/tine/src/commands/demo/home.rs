@@ -1,20 +1,17 @@
 //! Where the demo's agents live: in a database that is gone afterwards, or in the user's own.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use tine_llm::HttpLimits;
-use tine_runtime::{Confinement, Ids, Ports, Runtime, WorktreePolicy};
-use tine_store::{OpenOptions, SqliteStore};
+use tine_runtime::{Confinement, Ids, Runtime, WorktreePolicy};
 
-use crate::connect::{Models, variable};
+use crate::connect::ports_without_settings;
+use crate::connect::variable;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
-use tine_fork::host::{SystemClock, SystemIds};
+use tine_fork::host::SystemIds;
 
 /// Only this user may look into the directory: the database holds what the agents have read.
 const PRIVATE: u32 = 0o700;
@@ -81,19 +78,12 @@ impl Home {
     /// Closes the store and removes it if it is temporary.
     pub(super) async fn close(self) {
         // What could not be written at the end was not acknowledged either.
-        let _ = self.runtime.store().close().await;
+        let _ = self.runtime.close().await;
     }
 }
 
 async fn runtime(database: PathBuf, owners: PathBuf) -> Result<Runtime, Failure> {
-    let store = SqliteStore::open(database, OpenOptions::default()).await?;
-    let ports = Ports {
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(SystemIds),
-        models: Arc::new(Models::new(BTreeMap::new(), HttpLimits::default())),
-        facts: Arc::new(tine_cache::Models::bundled()),
-    };
-    Ok(Runtime::new(Arc::new(store), ports, owners))
+    Ok(Runtime::open(database, owners, ports_without_settings(), None).await?)
 }
 
 /// A directory that is removed with everything in it when this is dropped, unless it stays.

@@ -5,11 +5,9 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::Arc;
 
 use tine_model::{ModelRef, Provider};
-use tine_runtime::{Ports, Runtime};
-use tine_store::{AgentFilter, OpenOptions, SqliteStore};
+use tine_runtime::{AgentFilter, Runtime};
 use tine_wire::Endpoint;
 
 use super::{Check, MODEL, Status};
@@ -18,6 +16,7 @@ use crate::caching::{policy, read_models};
 use crate::cli::{LimitArgs, ModelArgs};
 use crate::commands::terminal::keys;
 use crate::config::{Config, RuleList, Setting};
+use crate::connect::ports_without_settings;
 use crate::connect::{Models, variable};
 use crate::context::{compacts, default_model, model_settings};
 use crate::credentials::PROVIDERS;
@@ -25,7 +24,6 @@ use crate::crew;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::limits::{mode, queue, rules};
-use tine_fork::host::{SystemClock, SystemIds};
 use tine_tui::figures::plural;
 
 /// Programs that agents need, and what for.
@@ -98,16 +96,10 @@ pub(super) fn conversations(dirs: &Dirs) -> Check {
 }
 
 async fn open(dirs: &Dirs, directory: &Path) -> Result<Vec<Check>, Failure> {
-    let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
-    let ports = Ports {
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(SystemIds),
-        models: Arc::new(Models::new(Default::default(), Default::default())),
-        facts: Arc::new(tine_cache::Models::bundled()),
-    };
-    let damage = store.find_damage().await?;
-    let runtime = Runtime::new(Arc::new(store), ports, dirs.owners.clone());
-    let agents = runtime.store().agents(AgentFilter::All).await?;
+    let (database, owners) = (dirs.database.clone(), dirs.owners.clone());
+    let runtime = Runtime::open(database, owners, ports_without_settings(), None).await?;
+    let damage = runtime.find_damage().await?;
+    let agents = runtime.agents(AgentFilter::All).await?;
     let count = plural(agents.len() as u64, "agent");
     let path = dirs.database.display();
     let mut checks = vec![Check::ok(

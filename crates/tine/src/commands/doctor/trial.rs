@@ -8,16 +8,15 @@ use tine_fork::run::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider, Reach};
 use tine_runtime::{
-    CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, OnBudget, Permissions, Ports,
-    RunOptions, Runtime, system_prompt,
+    CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, OnBudget, Permissions, RunOptions,
+    Runtime, system_prompt,
 };
-use tine_store::{OpenOptions, SqliteStore};
 use tokio_util::sync::CancellationToken;
 
 use super::Check;
-use crate::connect::Models;
+use crate::connect::ports_without_settings;
 use crate::fail::Failure;
-use tine_fork::host::{SystemClock, SystemIds};
+use tine_fork::host::SystemIds;
 
 /// What the simulator is to say back.
 const WORD: &str = "tine doctor asks for an echo";
@@ -49,14 +48,8 @@ pub(super) async fn simulator(directory: &Path) -> Check {
 async fn run(directory: &Path) -> Result<Option<String>, Failure> {
     let random: String = SystemIds.random().iter().map(|byte| format!("{byte:02x}")).collect();
     let scratch = Scratch(std::env::temp_dir().join(format!("tine-doctor-{random}")));
-    let store = SqliteStore::open(scratch.0.join("tine.db"), OpenOptions::default()).await?;
-    let ports = Ports {
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(SystemIds),
-        models: Arc::new(Models::new(Default::default(), Default::default())),
-        facts: Arc::new(tine_cache::Models::bundled()),
-    };
-    let runtime = Runtime::new(Arc::new(store), ports, scratch.0.join("run"));
+    let (database, owners) = (scratch.0.join("tine.db"), scratch.0.join("run"));
+    let runtime = Runtime::open(database, owners, ports_without_settings(), None).await?;
     let agent = runtime.create_root(root(directory)).await?;
     let options = RunOptions {
         limits: RunLimits { turns: 1, ..RunLimits::default() },
@@ -74,7 +67,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         on_budget: OnBudget::End,
     };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
-    runtime.store().close().await?;
+    runtime.close().await?;
     let said = outcome.report.final_text();
     match outcome.report.error {
         Some(error) => Err(Failure::failed("the run failed").because(&error)),

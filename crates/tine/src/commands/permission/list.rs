@@ -1,9 +1,9 @@
 //! `tine permission list`: who asks for what, where, why, how long it waits, and what happens then.
 
 use tine_model::{AgentRecord, AgentState, Decision, PermissionScope, PermissionState};
-use tine_store::{PermissionFilter, PermissionRow};
+use tine_runtime::{PermissionFilter, PermissionRow, offers};
 
-use super::{PermissionJson, bring_up_to_date, offers};
+use super::{PermissionJson, bring_up_to_date};
 use crate::cli::ListPermissionsArgs;
 use crate::commands::listing;
 use crate::context::Context;
@@ -17,16 +17,13 @@ use tine_tui::words::{DIM, YELLOW, one_line, styled};
 
 pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result<u8, Failure> {
     let now_ms = bring_up_to_date(context).await?;
-    let store = context.runtime.store();
-    let root = match &args.tree {
+    let runtime = &context.runtime;
+    let tree = match &args.tree {
         None => None,
-        Some(text) => {
-            let agent = context.agent(text).await?;
-            store.ancestry(agent).await?.first().map(|record| record.id)
-        }
+        Some(text) => Some(context.agent(text).await?),
     };
     let filter = if args.all { PermissionFilter::All } else { PermissionFilter::Pending };
-    let rows = store.permissions(root, filter).await?;
+    let rows = runtime.request_rows(tree, filter).await?;
     if args.json {
         output::json(&rows.iter().map(PermissionJson::of).collect::<Vec<_>>())?;
         return Ok(0);
@@ -37,7 +34,7 @@ pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result
     }
     let mut blocks = Vec::with_capacity(rows.len());
     for row in &rows {
-        let shown = listing::shown(context, store.agent(row.agent).await?).await?;
+        let shown = listing::shown(context, runtime.agent(row.agent).await?).await?;
         blocks.push(block(row, &shown, now_ms));
     }
     output::write_out(&blocks.join("\n"))?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tine_model::AgentState;
-use tine_store::{PermissionFilter, PermissionRow};
+use tine_runtime::{PermissionFilter, PermissionRow};
 
 use super::{PermissionJson, bring_up_to_date};
 use crate::cli::{LimitArgs, RulesArgs};
@@ -79,10 +79,10 @@ pub(super) async fn rules(context: &Context, args: RulesArgs) -> Result<u8, Fail
 
 /// Answers beyond one call, of trees that somebody lives in.
 async fn standing(context: &Context) -> Result<Vec<PermissionRow>, Failure> {
-    let store = context.runtime.store();
+    let runtime = &context.runtime;
     let mut rows = Vec::new();
-    for row in store.permissions(None, PermissionFilter::Standing).await? {
-        if store.agent(row.root).await?.state != AgentState::Dead {
+    for row in runtime.request_rows(None, PermissionFilter::Standing).await? {
+        if runtime.agent(row.root).await?.state != AgentState::Dead {
             rows.push(row);
         }
     }

@@ -174,7 +174,7 @@ async fn look(
 async fn names(context: &Context, candidates: &[Candidate]) -> Result<Names, Failure> {
     let mut names = Names::new();
     for candidate in candidates {
-        let record = context.runtime.store().agent(candidate.agent).await?;
+        let record = context.runtime.agent(candidate.agent).await?;
         names.extend(record.name.map(|name| (candidate.agent, one_line(&name))));
     }
     Ok(names)

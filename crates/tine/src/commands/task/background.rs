@@ -72,7 +72,7 @@ impl Begun {
         (task, spawner): (AgentId, AgentId),
         status: &str,
     ) -> Result<Self, Failure> {
-        let worktree = context.runtime.store().worktree(task).await?;
+        let worktree = context.runtime.worktree_record(task).await?;
         Ok(Self {
             agent: task.to_string(),
             task: task.to_string(),

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentId, TaskStatus};
-use tine_runtime::{TaskFilter, TaskView};
-use tine_store::AgentFilter;
+use tine_runtime::{AgentFilter, TaskFilter, TaskView};
 
 use crate::cli::ListTasksArgs;
 use crate::commands::listing;
@@ -54,7 +53,7 @@ async fn spawners(context: &Context, agent: Option<&str>) -> Result<Vec<AgentId>
         return Ok(vec![context.agent(agent).await?]);
     }
     let directory = context.directory.to_string_lossy();
-    let agents = context.runtime.store().agents(AgentFilter::All).await?;
+    let agents = context.runtime.agents(AgentFilter::All).await?;
     let here = agents.iter().filter(|agent| agent.directory == directory);
     Ok(here.map(|agent| agent.id).collect())
 }

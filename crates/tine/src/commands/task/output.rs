@@ -51,7 +51,7 @@ pub(super) async fn output(context: &Context, args: OutputTaskArgs) -> Result<u8
         };
         output::transcript_json(&json, args.raw)?;
     } else {
-        let directory = context.runtime.store().agent(task).await?.directory;
+        let directory = context.runtime.agent(task).await?.directory;
         let detail = if args.full { Detail::Full } else { Detail::Short };
         let mut text = format!("{}\n", head(&told.view, now_ms));
         text.push_str(&conversation(

@@ -57,7 +57,7 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
         }
         return go_on(context, (&view, args.prompt), &args.how).await;
     }
-    let record = context.runtime.store().agent(spawner).await?;
+    let record = context.runtime.agent(spawner).await?;
     let confinement = of_workers(context, &args.how.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, "the worker"));
     let reach = confinement.reach.clone();
@@ -105,7 +105,7 @@ async fn go_on(
     how: &WorkArgs,
 ) -> Result<u8, Failure> {
     let (task, spawner): (AgentId, AgentId) = (view.task.agent, view.task.spawner);
-    let record = context.runtime.store().agent(task).await?;
+    let record = context.runtime.agent(task).await?;
     let confinement = of_agent(context, &how.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, &task.short()));
     let work = Work::new(context, how, (confinement, Path::new(&record.directory)))?;
@@ -123,7 +123,7 @@ async fn go_on(
 }
 
 async fn agent_of(context: &Context, text: &str) -> Result<AgentRecord, Failure> {
-    Ok(context.runtime.store().agent(context.agent(text).await?).await?)
+    Ok(context.runtime.agent(context.agent(text).await?).await?)
 }
 
 /// Tells whoever resumes a task in the background of what is widened there.

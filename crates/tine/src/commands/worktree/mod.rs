@@ -102,7 +102,7 @@ async fn path(context: &Context, args: WorktreePathArgs) -> Result<u8, Failure> 
     if record.removed_ms.is_some() {
         return Err(tine_runtime::RuntimeError::WorktreeRemoved(agent).into());
     }
-    output::line(&context.runtime.store().agent(agent).await?.directory)?;
+    output::line(&context.runtime.agent(agent).await?.directory)?;
     Ok(0)
 }
 

@@ -38,7 +38,7 @@ pub(crate) async fn find_moved(context: &Context) {
     if context.caller.is_some() {
         return;
     }
-    let Ok(rows) = context.runtime.store().worktrees().await else { return };
+    let Ok(rows) = context.runtime.worktree_records().await else { return };
     let there = rows.iter().filter(|row| row.removed_ms.is_none());
     let places: BTreeSet<&str> = there.map(|row| row.repository.as_str()).collect();
     if places.iter().all(|place| Path::new(place).exists()) {
