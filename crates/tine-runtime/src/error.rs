@@ -232,6 +232,25 @@ pub enum RuntimeError {
         /// Why, as the rest of a sentence.
         reason: String,
     },
+    /// A root is killed only where that is asked for: everything below it dies with it.
+    #[error("{} is the root of a tree{}", agent.short(), dies_with(*below))]
+    KillsRoot {
+        /// The root.
+        agent: AgentId,
+        /// The living below it.
+        below: usize,
+    },
+    /// No mark has this label, or it was rewound.
+    #[error("mark not found: {label}")]
+    NoMark {
+        /// The agent.
+        agent: AgentId,
+        /// The label.
+        label: String,
+    },
+    /// Nobody has said anything to the agent yet.
+    #[error("there is nothing to go back to")]
+    NothingToRewind(AgentId),
     /// A rule was named for an answer to one call.
     #[error("an answer to one call covers no rule")]
     RuleForOnce,
@@ -256,6 +275,14 @@ pub enum RuntimeError {
         /// The limit.
         most: usize,
     },
+}
+
+fn dies_with(below: usize) -> String {
+    match below {
+        0 => String::new(),
+        1 => ", and 1 agent below it would die with it".to_owned(),
+        below => format!(", and {below} agents below it would die with it"),
+    }
 }
 
 fn since(already: Option<tine_model::EntryId>) -> String {

@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{
-    AgentId, AgentRecord, Block, ContextMode, Message, ModelRef, Role, Standing, StopKind,
-    WireFormat,
+    AgentId, AgentRecord, Block, ContextMode, Message, Role, Standing, StopKind, WireFormat,
 };
 use tine_store::{Head as StoredHead, Lease, NewChild, StoreError};
 use tine_wire::{Head, HeadParts};
@@ -24,6 +23,7 @@ use crate::crew::WorkerProfile;
 use crate::error::RuntimeError;
 use crate::fork::ForkGuard;
 use crate::inherit::{Inherit, Inherited};
+use crate::model_words::ModelWords;
 use crate::permission::{DenyAll, Permissions};
 use crate::registry::check_name;
 use crate::run::{Prepared, RunOptions, RunOutcome};
@@ -39,7 +39,7 @@ pub struct HiddenSpec {
     /// How much of the parent it has, and in which form.
     pub inherit: Inherit,
     /// Its model; `None` for the parent's. Refused with a native history, because no cache serves it then.
-    pub model: Option<ModelRef>,
+    pub model: Option<ModelWords>,
     /// Where it works; `None` for the parent's directory. Absolute.
     pub directory: Option<PathBuf>,
     /// Whether its model is asked to answer as evenly as it can (temperature 0): with a head of its own alone, and where the provider

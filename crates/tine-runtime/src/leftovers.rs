@@ -13,6 +13,20 @@ use crate::fold::Fold;
 use crate::notice::task_notice;
 use crate::runtime::Runtime;
 
+/// Whom to kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KillSpec {
+    /// The agent, with all below it.
+    pub agent: AgentId,
+    /// True where a root may be killed, too, and its whole tree with it.
+    pub roots: bool,
+}
+
+/// Returns true for an agent that is killed only where roots are asked for: a tree is not to be lost with a slip of the hand.
+pub fn is_living_root(record: &AgentRecord) -> bool {
+    record.standing == Standing::Root && record.state != AgentState::Dead
+}
+
 /// The calls that a process left open when it died, and what was found of their commands.
 #[derive(Debug, Default)]
 pub(crate) struct CutOffCalls {
@@ -86,9 +100,21 @@ impl Runtime {
         Ok(CutOffCalls { calls, left })
     }
 
-    /// Kills an agent and its descendants; returns those that were alive, ancestors first. What still runs of calls of theirs that were cut
-    /// off is ended as well.
-    pub async fn kill(&self, agent: AgentId) -> Result<Vec<AgentId>, RuntimeError> {
+    /// Refuses to kill a living root, unless that is asked for.
+    pub async fn check_kill(&self, spec: KillSpec) -> Result<(), RuntimeError> {
+        let record = self.store().agent(spec.agent).await?;
+        if spec.roots || !is_living_root(&record) {
+            return Ok(());
+        }
+        let below = self.living_with(spec.agent).await?.len().saturating_sub(1);
+        Err(RuntimeError::KillsRoot { agent: spec.agent, below })
+    }
+
+    /// Kills an agent and its descendants; returns those that were alive, ancestors first. Their logs, and their parents', say so. What
+    /// still runs of calls of theirs that were cut off is ended as well.
+    pub async fn kill(&self, spec: KillSpec) -> Result<Vec<AgentId>, RuntimeError> {
+        self.check_kill(spec).await?;
+        let agent = spec.agent;
         // Whose process died without a word is known as such from now on.
         self.recover().await?;
         let left = self.leftovers_below(agent).await?;

@@ -85,9 +85,15 @@ impl ModelWords {
         }
     }
 
-    /// These settings with this model and level in them.
+    /// These settings with this model and level in them. Thinking and effort are said in each provider's own terms: with another
+    /// provider they are what this level says.
     pub fn settings(&self, before: &ModelSettings) -> ModelSettings {
         let model = self.model.clone();
+        let is_same = model.served_as() == before.model.served_as();
+        let before = match is_same {
+            true => before.clone(),
+            false => ModelSettings { thinking: None, effort: None, ..before.clone() },
+        };
         let (thinking, effort) = match self.level {
             None => (before.thinking, before.effort),
             Some(ThinkingLevel::None) => (None, None),
@@ -97,7 +103,7 @@ impl ModelWords {
             }
             Some(level) => (before.thinking, level.effort()),
         };
-        ModelSettings { model, thinking, effort, ..before.clone() }
+        ModelSettings { model, thinking, effort, ..before }
     }
 }
 
@@ -177,9 +183,11 @@ mod tests {
             let after = ModelWords::parse(text).unwrap().settings(&before);
             (after.max_tokens, after.thinking, after.effort)
         };
-        assert_eq!(after("openai/b"), (9, before.thinking, before.effort));
-        assert_eq!(after("openai/b/none"), (9, None, None));
-        assert_eq!(after("openai/b/high"), (9, before.thinking, Some(Effort::High)));
+        assert_eq!(after("anthropic/b"), (9, before.thinking, before.effort));
+        assert_eq!(after("anthropic/b/none"), (9, None, None));
+        assert_eq!(after("anthropic/b/high"), (9, before.thinking, Some(Effort::High)));
+        assert_eq!(after("openai/b"), (9, None, None));
+        assert_eq!(after("openai/b/high"), (9, None, Some(Effort::High)));
         let plain = ModelSettings { thinking: None, effort: None, ..before };
         let thinks = ModelWords::parse("anthropic/b/med").unwrap().settings(&plain);
         assert_eq!(

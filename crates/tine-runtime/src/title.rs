@@ -45,10 +45,14 @@ pub(crate) fn in_a_line(words: &str, most: usize) -> String {
 }
 
 fn first_words(text: &str) -> Option<String> {
+    titled(&persons_words(text)?)
+}
+
+/// The words of a person, or of whoever gave the agent its task; `None` for a text of tine's own.
+pub(crate) fn persons_words(text: &str) -> Option<String> {
     match directive_task(text) {
-        Some(task) => titled(&task),
-        None if is_frame(text) => None,
-        None => titled(text),
+        Some(task) => Some(task.into_owned()),
+        None => (!is_frame(text)).then(|| text.to_owned()),
     }
 }
 

@@ -24,8 +24,12 @@ use std::sync::{Arc, Mutex};
 use fixture::{House, options};
 use tine_cache::{Asked, Launch, Plan};
 use tine_fork::run::{RunEvent, RunLimits};
-use tine_model::{AgentId, AgentState, Outcome, TaskStatus};
-use tine_runtime::{FanSpec, FanTask, FanWatcher, ForkSpec, RuntimeError};
+use tine_guard::{PermissionMode, Rules};
+use tine_model::{AgentId, AgentState, EntryBody, Outcome, TaskStatus};
+use tine_runtime::{
+    DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec, KillSpec, Permissions, RewindTo, Rewound,
+    RunOptions, RuntimeError,
+};
 use tine_store::{AgentFilter, NewMail, StoreError};
 use tine_testkit::{Answer, Gate, ScriptedModel};
 
@@ -151,15 +155,68 @@ async fn clear_and_rewind_change_what_counts_and_never_a_child() {
     let mark = house.runtime.fold(root, None).await.unwrap().items().last().unwrap().entry;
     say(&house, root, "two").await;
     let child = house.runtime.fork(fork_of(root)).await.unwrap().child;
-    house.runtime.rewind(root, Some(mark)).await.unwrap();
+    house.runtime.rewind(root, RewindTo::Entry(mark)).await.unwrap();
     assert_eq!(texts(&house, root).await, ["one", "reply 1"]);
     assert_eq!(texts(&house, child).await, ["one", "reply 1", "two", "reply 2"]);
-    house.runtime.rewind(child, Some(mark)).await.unwrap();
+    house.runtime.rewind(child, RewindTo::Entry(mark)).await.unwrap();
     say(&house, child, "three").await;
     house.runtime.clear(root).await.unwrap();
     let house = house.reopened().await;
     assert_eq!(texts(&house, root).await, Vec::<String>::new());
     assert_eq!(texts(&house, child).await, ["one", "reply 1", "three", "reply 3"]);
+}
+
+#[tokio::test]
+async fn a_rewind_finds_its_mark_by_the_label_and_tells_what_it_takes_back() {
+    let house = House::new(ScriptedModel::new([
+        Answer::text("reply 1"),
+        Answer::calls([
+            ("c1", "FileWrite", r#"{"file_path":"made.txt","content":"x"}"#),
+            ("c2", "Bash", r#"{"command":"touch other"}"#),
+            ("c3", "Bash", r#"{"command":"ls"}"#),
+            ("c4", "FileEdit", r#"{"file_path":"missing","old_string":"a","new_string":"b"}"#),
+        ]),
+        Answer::text("reply 2"),
+        Answer::text("reply 3"),
+    ]))
+    .await;
+    let runtime = &house.runtime;
+    let root = house.root().await;
+    say(&house, root, "one").await;
+    let label = "a  b".to_owned();
+    let mark = runtime.mark_place(root, Some(label.clone())).await.unwrap();
+    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll));
+    let free = RunOptions { permissions, ..options() };
+    runtime.run(root, Some("two".into()), &free).await.unwrap();
+    let rewound = runtime.rewind(root, RewindTo::Mark(label.clone())).await.unwrap();
+    let expected = Rewound { to: Some(mark), prompt: None, changes: 1, commands: 1 };
+    assert_eq!(rewound, expected);
+    assert_eq!(texts(&house, root).await, ["one", "reply 1"]);
+    let other = runtime.rewind(root, RewindTo::Mark("a b".to_owned())).await;
+    assert!(matches!(other, Err(RuntimeError::NoMark { .. })), "{other:?}");
+    say(&house, root, "three").await;
+    let rewound = runtime.rewind(root, RewindTo::LastPrompt).await.unwrap();
+    assert_eq!((rewound.prompt.as_deref(), rewound.changes), (Some("three"), 0));
+    runtime.rewind(root, RewindTo::LastPrompt).await.unwrap();
+    assert_eq!(runtime.marks(root).await.unwrap(), [], "it stood behind the first prompt");
+    let gone = runtime.rewind(root, RewindTo::Mark(label)).await;
+    assert!(matches!(gone, Err(RuntimeError::NoMark { .. })), "{gone:?}");
+    let nothing = runtime.rewind(root, RewindTo::LastPrompt).await;
+    assert!(matches!(nothing, Err(RuntimeError::NothingToRewind(_))), "{nothing:?}");
+}
+
+#[tokio::test]
+async fn a_root_is_killed_only_where_roots_are_asked_for() {
+    let house = House::new(ScriptedModel::new([])).await;
+    let root = house.root().await;
+    let child = house.runtime.fork(fork_of(root)).await.unwrap().child;
+    let refused = house.runtime.kill(KillSpec { agent: root, roots: false }).await;
+    assert!(matches!(refused, Err(RuntimeError::KillsRoot { below: 1, .. })), "{refused:?}");
+    let killed = house.runtime.kill(KillSpec { agent: child, roots: false }).await.unwrap();
+    assert_eq!(killed, [child]);
+    let last = async |agent| house.runtime.log(agent, None).await.unwrap().pop().unwrap().body;
+    let told = EntryBody::Notice(format!("Killed fork {}", child.short()));
+    assert_eq!((last(root).await, last(child).await), (told, EntryBody::Notice("Killed".into())));
 }
 
 #[tokio::test]
@@ -189,7 +246,7 @@ async fn an_agent_that_runs_is_held_and_a_killed_one_stops() {
         let held = house.runtime.run(root, Some("me too".into()), &options).await;
         assert!(matches!(held, Err(RuntimeError::Store(StoreError::Held { .. }))), "{held:?}");
         let child = house.runtime.fork(fork_of(root)).await.unwrap().child;
-        let killed = house.runtime.kill(root).await.unwrap();
+        let killed = house.runtime.kill(KillSpec { agent: root, roots: true }).await.unwrap();
         assert_eq!(killed, [root, child]);
     };
     let (run, ()) = tokio::join!(run, others);

@@ -8,7 +8,7 @@ use fixture::{House, options};
 use proptest::prelude::*;
 use tine_fork::run::RunLimits;
 use tine_model::{AgentId, EntryId};
-use tine_runtime::{ForkSpec, RunOptions};
+use tine_runtime::{ForkSpec, RewindTo, RunOptions};
 use tine_testkit::ScriptedModel;
 
 #[derive(Debug, Clone)]
@@ -99,12 +99,12 @@ async fn apply(house: House, agents: &mut Vec<Naive>, number: usize, step: Step)
         Step::Rewind(a, to) => {
             let naive = &mut agents[a % count];
             let Some(to) = naive.entry(to) else { return house };
-            house.runtime.rewind(naive.id, Some(to)).await.unwrap();
+            house.runtime.rewind(naive.id, RewindTo::Entry(to)).await.unwrap();
             naive.texts.retain(|(entry, _)| *entry <= to);
         }
         Step::RewindToNothing(a) => {
             let naive = &mut agents[a % count];
-            house.runtime.rewind(naive.id, None).await.unwrap();
+            house.runtime.rewind(naive.id, RewindTo::Beginning).await.unwrap();
             naive.texts.clear();
         }
     }

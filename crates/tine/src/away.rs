@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use tine_model::{AgentId, ModelRef};
-use tine_runtime::{AWAY_AFTER_DEFAULT, AWAY_AFTER_MAX, Away};
+use tine_model::AgentId;
+use tine_runtime::{AWAY_AFTER_DEFAULT, AWAY_AFTER_MAX, Away, ModelWords};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::context::Context;
-use crate::crew::model_ref;
 use crate::fail::Failure;
 use crate::limits::seconds;
 use crate::memory::hidden_options;
@@ -77,8 +76,8 @@ fn after(config: &Config) -> Result<Option<Duration>, Failure> {
 }
 
 /// The model that is named for the summary.
-fn model(config: &Config) -> Result<Option<ModelRef>, Failure> {
-    config.away.model.as_deref().map(model_ref).transpose()
+fn model(config: &Config) -> Result<Option<ModelWords>, Failure> {
+    Ok(config.away.model.as_deref().map(ModelWords::parse).transpose()?)
 }
 
 /// An error where these settings cannot be used.

@@ -19,6 +19,7 @@ mod permission;
 mod pick;
 mod place;
 mod reach;
+mod rewind;
 mod running;
 mod task;
 mod trust;
@@ -53,6 +54,7 @@ pub(crate) use self::permission::{
 };
 pub(crate) use self::pick::PickArgs;
 pub(crate) use self::place::PlaceArgs;
+pub(crate) use self::rewind::{ClearArgs, MarkArgs, RewindArgs};
 pub(crate) use self::running::{
     ConfineArg, ConfineArgs, LimitArgs, ModelArgs, OutputArgs, OutputFormat,
 };
@@ -220,6 +222,15 @@ pub(crate) enum Command {
     /// Replace the older part of a conversation by a summary
     #[command(after_help = examples::COMPACT)]
     Compact(CompactArgs),
+    /// Mark a place of a conversation to come back to
+    #[command(after_help = examples::MARK, arg = trusts_nothing())]
+    Mark(MarkArgs),
+    /// Take a conversation back to a mark, an entry, or before the last prompt
+    #[command(after_help = examples::REWIND, arg = trusts_nothing())]
+    Rewind(RewindArgs),
+    /// Begin an agent's conversation anew
+    #[command(after_help = examples::CLEAR, arg = trusts_nothing())]
+    Clear(ClearArgs),
     /// Append a summary of a fork to its parent's conversation
     #[command(after_help = examples::MERGE_BACK)]
     MergeBack(MergeBackArgs),

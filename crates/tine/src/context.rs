@@ -7,8 +7,8 @@ use tine_model::{
     AgentId, AgentRecord, Effort, EntryId, ModelRef, ModelSettings, Provider, Reach, Thinking,
 };
 use tine_runtime::{
-    Connector, NewRoot, Ports, Runtime, SharedMode, WaitListener, attributed, sweep_owners,
-    system_prompt,
+    Connector, ModelWords, NewRoot, Ports, Runtime, SharedMode, WaitListener, attributed,
+    sweep_owners, system_prompt,
 };
 use tine_tools::clear_temporary;
 
@@ -27,7 +27,6 @@ use crate::memory;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
-use tine_cache::{Models, Named};
 use tine_fork::host::{SystemClock, SystemIds};
 use tine_tui::WorkerSeams;
 use tine_tui::words::STORE_WAITS;
@@ -261,15 +260,24 @@ pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelS
         let origin = || format!("--{option}");
         text.clone().map(|value| Setting { value, origin: origin() })
     };
-    let effort = typed("effort", &args.effort).or_else(|| config.effort.clone());
-    let thinking = typed("thinking", &args.thinking).or_else(|| config.thinking.clone());
     let configured = config.max_output_tokens.as_ref().map(|setting| setting.value);
-    let model = parse_model(&model)?;
+    let words = ModelWords::parse(&model)?;
+    let model = &words.model;
+    let read = |effort: Option<Setting<String>>, thinking: Option<Setting<String>>| {
+        let effort = effort.map(|text| parse_effort(&text, model)).transpose()?;
+        Ok::<_, Failure>((thinking.map(|text| parse_thinking(&text)).transpose()?, effort))
+    };
+    // A level behind the name counts before the settings, and what is typed for itself before both.
+    let (thinking, effort) = read(config.effort.clone(), config.thinking.clone())?;
+    let max_tokens = args.max_output_tokens.or(configured).unwrap_or(OUTPUT_TOKENS_DEFAULT);
+    let configured = ModelSettings { model: model.clone(), max_tokens, thinking, effort };
+    let named = words.settings(&configured);
+    let (thinking, effort) =
+        read(typed("effort", &args.effort), typed("thinking", &args.thinking))?;
     let settings = ModelSettings {
-        max_tokens: args.max_output_tokens.or(configured).unwrap_or(OUTPUT_TOKENS_DEFAULT),
-        thinking: thinking.map(|text| parse_thinking(&text)).transpose()?,
-        effort: effort.map(|text| parse_effort(&text, &model)).transpose()?,
-        model,
+        thinking: thinking.or(named.thinking),
+        effort: effort.or(named.effort),
+        ..named
     };
     check_budget(&settings)?;
     Ok(settings)
@@ -323,23 +331,6 @@ pub(crate) fn models_of_keys(credentials: &Credentials) -> Vec<Setting<String>> 
 /// The model of a new lineage when none is asked for: the settings' own, else that of the first key.
 pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
     config.model.clone().or_else(|| models_of_keys(&config.credentials).into_iter().next())
-}
-
-/// The model of this name. The provider may be left out where one alone has a model of this name.
-pub(crate) fn parse_model(text: &str) -> Result<ModelRef, Failure> {
-    let near = match Models::bundled().named(text) {
-        Named::Model(model) => return Ok(model),
-        Named::Other(near) => near,
-    };
-    text.parse().map_err(|error| {
-        let failure = Failure::input("unknown model").because(&error);
-        match near.is_empty() {
-            true => failure.hint(
-                "models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
-            ),
-            false => failure.hint(format!("did you mean {}?", near.join(", "))),
-        }
-    })
 }
 
 fn parse_effort(set: &Setting<String>, model: &ModelRef) -> Result<Effort, Failure> {

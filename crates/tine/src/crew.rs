@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_fork::run::{RunEvent, RunLimits};
 use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, ModelError, ModelRef, TaskRecord};
+use tine_model::{AgentId, TaskRecord};
 use tine_runtime::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, Inherit, SpawnPolicy, WorkerProfile,
+    ForkChoice, Inherit, ModelWords, SpawnPolicy, WorkerProfile,
 };
 
 use crate::cli::{LimitArgs, WorkerArgs};
@@ -100,7 +100,7 @@ pub(crate) fn profile(
     Ok(WorkerProfile {
         context: args.context.unwrap_or(usual),
         agent: args.definition.as_deref().map(|name| named(name, definitions)).transpose()?,
-        model: args.model.as_deref().map(model_ref).transpose()?,
+        model: args.model.as_deref().map(ModelWords::parse).transpose()?,
         accept_cache_loss: args.accept_cache_loss,
     })
 }
@@ -118,13 +118,6 @@ fn named(name: &str, definitions: &Definitions) -> Result<AgentDefinition, Failu
         false => format!("defined are {}", names.join(", ")),
     };
     Err(Failure::input(format!("no agent is defined as `{}`", name.escape_debug())).hint(defined))
-}
-
-/// A model by the word for it.
-pub(crate) fn model_ref(text: &str) -> Result<ModelRef, Failure> {
-    text.parse().map_err(|error: ModelError| {
-        Failure::input(error.to_string()).hint("for example anthropic/NAME, or sim/echo")
-    })
 }
 
 /// The rules of starting workers.
@@ -238,7 +231,7 @@ fn bounded(config: &Config, definition: AgentDefinition) -> (AgentDefinition, Ve
     let AgentDefinition { model, max_turns, .. } = &definition;
     let origin = definition.origin.as_path();
     let model_refused = model.as_ref().and_then(|model| {
-        let why = config.model_refusal(&model.to_string())?;
+        let why = config.model_refusal(&model.model.to_string())?;
         Some(refused(format!("model: {model}"), origin, why))
     });
     let most = config.workers.turns.unwrap_or(WORKER_TURNS_DEFAULT);

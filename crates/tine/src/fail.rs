@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::{NameError, with_causes};
 use tine_runtime::{
-    AgentCandidate, ConnectError, NotKept, NotesError, OLDEST_GIT, RuntimeError, StoreError,
-    WallError, WorktreeError, WorktreeRefusal,
+    AgentCandidate, ConnectError, NotKept, NotesError, OLDEST_GIT, RuntimeError, SlashError,
+    StoreError, WallError, WorktreeError, WorktreeRefusal,
 };
 use tine_wire::{FailureKind, ImportError, NoAnswer};
 
@@ -236,6 +236,30 @@ fn candidate(agent: &AgentCandidate) -> String {
     }
 }
 
+impl From<SlashError> for Failure {
+    fn from(error: SlashError) -> Self {
+        let unknown = |name: &str| Self::input(format!("unknown model `{}`", one_line(name)));
+        match &error {
+            SlashError::UnknownModel(name) => unknown(name).hint(
+                "models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
+            ),
+            SlashError::NearModel { name, near } => {
+                unknown(name).hint(format!("did you mean {}?", near.join(", ")))
+            }
+            SlashError::InvalidLevel(level) => {
+                Self::input(format!("unknown level of reasoning `{}`", one_line(level)))
+                    .hint("it is none, low, med or high")
+            }
+            SlashError::NotQuoted
+            | SlashError::Unterminated
+            | SlashError::Trailing(_)
+            | SlashError::UnknownFlag(_)
+            | SlashError::NoArgument(_)
+            | SlashError::NoEntry(_) => Self::of(BAD_INPUT, &error),
+        }
+    }
+}
+
 impl From<NotKept> for Failure {
     fn from(not_kept: NotKept) -> Self {
         Self::failed(not_kept.why)
@@ -316,6 +340,17 @@ impl From<RuntimeError> for Failure {
                 "`tine wait {0}` waits for its end, `tine stop {0}` stops it",
                 agent.short()
             )),
+            RuntimeError::KillsRoot { agent, .. } => {
+                let short = agent.short();
+                Self::of(BAD_INPUT, &error)
+                    .hint(format!("`tine stop {short}` ends what runs there; all of it can be resumed"))
+                    .hint(format!("`tine kill --root {short}` kills it for good"))
+            }
+            RuntimeError::NoMark { agent, .. } => {
+                let hint = format!("`tine mark {} --list` lists them", agent.short());
+                Self::of(BAD_INPUT, &error).hint(hint)
+            }
+            RuntimeError::NothingToRewind(_) => Self::of(BAD_INPUT, &error),
             RuntimeError::RuleForOnce => Self::of(BAD_INPUT, &error)
                 .hint("add --scope agent, --scope tree or --scope always"),
             RuntimeError::NotOffered { ref offered, .. } => Self::of(BAD_INPUT, &error).hint(match offered {

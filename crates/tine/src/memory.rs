@@ -8,8 +8,8 @@ use tine_fork::run::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::AgentId;
 use tine_runtime::{
-    Crew, DenyAll, DreamSettings, MemoryPlaces, OnBudget, Permissions, RunOptions, SessionOrder,
-    project_of,
+    Crew, DenyAll, DreamSettings, MemoryPlaces, ModelWords, OnBudget, Permissions, RunOptions,
+    SessionOrder, project_of,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,6 @@ use crate::commands::begin;
 use crate::config::Config;
 use crate::confine::around_notes;
 use crate::context::Context;
-use crate::crew::model_ref;
 use crate::fail::Failure;
 use tine_tui::words::one_line;
 
@@ -73,7 +72,7 @@ fn with_table(usual: DreamSettings, config: &Config) -> Result<DreamSettings, Fa
         return Err(Failure::input("dream.min_hours and dream.min_sessions are at least 1")
             .hint("`tine dream --force` runs whatever the gates say"));
     }
-    settings.model = table.model.as_deref().map(model_ref).transpose()?;
+    settings.model = table.model.as_deref().map(ModelWords::parse).transpose()?;
     settings.sessions_max = table.sessions.map_or(settings.sessions_max, |most| most as usize);
     settings.session_tokens = table.session_tokens.unwrap_or(settings.session_tokens);
     settings.order = match table.order.as_deref() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tine_fork::away::{AWAY_TURNS, away_directive};
 use tine_fork::run::RunLimits;
 use tine_guard::filter::ReadOnlyFilter;
-use tine_model::{AgentId, Message, ModelRef, Outcome};
+use tine_model::{AgentId, Message, Outcome};
 
 use super::Away;
 use crate::cache::CachePolicy;
@@ -16,6 +16,7 @@ use crate::crew::Crew;
 use crate::error::RuntimeError;
 use crate::hidden::{Hidden, HiddenSpec};
 use crate::inherit::Inherit;
+use crate::model_words::ModelWords;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 
@@ -41,11 +42,12 @@ impl Runtime {
     pub async fn away_writer(
         &self,
         agent: AgentId,
-        (away, model): (&Away, Option<&ModelRef>),
+        (away, model): (&Away, Option<&ModelWords>),
         caching: CachePolicy,
     ) -> Result<Option<AwayWriter>, RuntimeError> {
         let record = self.store().agent(agent).await?;
-        let keeps_model = model.is_none_or(|model| *model == record.settings.model);
+        let keeps_model =
+            model.is_none_or(|words| words.settings(&record.settings) == record.settings);
         let is_warm = keeps_model && self.is_warm(&record, caching).await?;
         let happened = away.text(self.now_ms());
         let (inherit, model, directive) = match (is_warm, model) {

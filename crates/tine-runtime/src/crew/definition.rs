@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::model_words::ModelWords;
 use serde::Deserialize;
 use tine_guard::PermissionMode;
-use tine_model::ModelRef;
 
 /// Largest file, in bytes. What is longer is not a prompt.
 pub const DEFINITION_BYTES_MAX: usize = 64 * 1024;
@@ -32,7 +32,7 @@ pub struct AgentDefinition {
     /// Tools that it does not have.
     pub disallowed: Vec<String>,
     /// Its model; `None` for that of the agent that starts it.
-    pub model: Option<ModelRef>,
+    pub model: Option<ModelWords>,
     /// How much it may do without a question. Never more than the agent that starts it.
     pub permission_mode: Option<PermissionMode>,
     /// Most turns.
@@ -129,8 +129,8 @@ impl AgentDefinition {
         }
         let model = match head.model.filter(|model| model != "inherit") {
             None => None,
-            Some(text) => match text.parse() {
-                Ok(model) => Some(model),
+            Some(text) => match ModelWords::parse(&text) {
+                Ok(words) => Some(words),
                 Err(error) => return Err(bad("model", text, format!("{error}; or `inherit`"))),
             },
         };
@@ -286,7 +286,7 @@ mod tests {
         there is no prompt below its head
         `name` cannot be `a b`: it is one word of at most 64 letters, digits, `-`, `_` and `.`
         `name` cannot be `fork`: that word starts a worker from the conversation
-        `model` cannot be `nowhere`: `nowhere` is not a model: models are written provider/name; or `inherit`
+        `model` cannot be `nowhere`: Unknown model 'nowhere' (it is provider/name); or `inherit`
         `permissionMode` cannot be `yolo`: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
         ");
     }

@@ -1,12 +1,13 @@
 //! The parts of a worker: how much it inherits, as which agent it works, and with which model.
 
 use tine_fork::envelope::escape_frame_tags;
-use tine_model::{AgentId, AgentRecord, ContextMode, EntryId, ModelRef, ModelSettings};
+use tine_model::{AgentId, AgentRecord, ContextMode, EntryId, ModelSettings};
 use tine_store::Head as StoredHead;
 
 use super::{AgentDefinition, Definitions};
 use crate::error::RuntimeError;
 use crate::inherit::Inherit;
+use crate::model_words::ModelWords;
 use crate::runtime::{NewHead, Runtime};
 
 /// What a worker has of the agent that starts it, and what of its own. Each part goes with each other, but a native context with
@@ -21,7 +22,7 @@ pub struct WorkerProfile {
     pub agent: Option<AgentDefinition>,
     /// Its model; `None` for that of its agent, or of the agent that starts it. Refused with a native history, because no cache
     /// serves it then, unless [`Self::accept_cache_loss`] is set.
-    pub model: Option<ModelRef>,
+    pub model: Option<ModelWords>,
     /// Whether a native history may be sent anew to another model.
     pub accept_cache_loss: bool,
 }
@@ -101,17 +102,9 @@ impl Runtime {
     ) -> Result<(ModelSettings, StoredHead), RuntimeError> {
         let agent = profile.agent.as_ref().filter(|_| profile.context != Inherit::Full);
         let model = profile.model.as_ref().or(agent.and_then(|agent| agent.model.as_ref()));
-        let other = model.filter(|model| **model != parent.settings.model);
-        let settings = match other {
-            None => parent.settings.clone(),
-            // Thinking and effort are said in each provider's own terms.
-            Some(model) => ModelSettings {
-                model: model.clone(),
-                thinking: None,
-                effort: None,
-                ..parent.settings.clone()
-            },
-        };
+        let settings = model.map(|words| words.settings(&parent.settings));
+        let other = settings.filter(|settings| *settings != parent.settings);
+        let settings = other.clone().unwrap_or_else(|| parent.settings.clone());
         if other.is_some() && !profile.accept_cache_loss {
             self.refuse_cache_loss(parent, at, profile.context, &settings).await?;
         }

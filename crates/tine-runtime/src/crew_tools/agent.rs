@@ -15,6 +15,7 @@ use super::arguments::{
 use super::{CrewTool, CrewTools, Told};
 use crate::crew::{AgentDefinition, FORK, Spawn, Spawner, WorkerProfile};
 use crate::inherit::Inherit;
+use crate::model_words::ModelWords;
 use crate::tasks::OUTPUT_WAIT_MAX;
 use crate::worktrees::{Placement, Start};
 
@@ -156,7 +157,7 @@ impl CrewTools {
         }
         let agent =
             agent.filter(|name| !name.is_empty()).map(|name| self.named(name)).transpose()?;
-        let model = model.filter(|model| !model.is_empty()).map(str::parse).transpose();
+        let model = model.filter(|model| !model.is_empty()).map(ModelWords::parse).transpose();
         let model = model.map_err(|error| Told(format!("`model`: {error}.")))?;
         Ok(WorkerProfile { context, agent, model, accept_cache_loss: false })
     }

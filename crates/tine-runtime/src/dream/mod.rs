@@ -19,7 +19,7 @@ use std::time::Duration;
 use tine_fork::dream::{DREAM_TURNS, ToldSession, dream_directive};
 use tine_fork::run::RunLimits;
 use tine_model::{
-    AgentId, AgentRecord, AgentState, Block, ContextMode, Message, ModelRef, Reach, Standing, Usage,
+    AgentId, AgentRecord, AgentState, Block, ContextMode, Message, Reach, Standing, Usage,
 };
 use tine_store::{
     AgentFilter, CreateAgent, Head as StoredHead, Lease, NewAgent, SetStamp, StampName, StoreError,
@@ -33,6 +33,7 @@ use crate::error::RuntimeError;
 use crate::hidden::HiddenSpec;
 use crate::inherit::Inherit;
 use crate::memory::{self, Notes, Projects};
+use crate::model_words::ModelWords;
 use crate::run::RunOptions;
 use crate::runtime::{NewHead, Runtime};
 
@@ -64,7 +65,7 @@ pub struct DreamSettings {
     /// Where its notes are; absolute.
     pub memory_dir: PathBuf,
     /// With which model; `None` for that of the last session.
-    pub model: Option<ModelRef>,
+    pub model: Option<ModelWords>,
     /// Of how many sessions it is told at most.
     pub sessions_max: usize,
     /// How long the text of one session is at most, in tokens.
@@ -295,7 +296,10 @@ impl Runtime {
         notes.keep(memory::BY_HAND.to_owned(), self.now_ms()).await?;
         let base = notes.head().await?;
         let Some(last) = sessions.first() else { return Ok(Dreamed::Closed(gates)) };
-        let keeps_model = settings.model.as_ref().is_none_or(|model| *model == last.settings.model);
+        let keeps_model = settings
+            .model
+            .as_ref()
+            .is_none_or(|words| words.settings(&last.settings) == last.settings);
         let is_warm = keeps_model && self.is_warm(last, options.caching).await?;
         let (context, inherit) = match is_warm {
             true => (DreamContext::Warm, Inherit::Full),

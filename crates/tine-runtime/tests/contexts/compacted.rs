@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tine_llm::LlmError;
 use tine_model::{AgentState, Outcome};
-use tine_runtime::{CompactOptions, Compacted, CompactedBy};
+use tine_runtime::{CompactOptions, Compacted, CompactedBy, RewindTo};
 use tine_wire::FailureKind;
 
 use super::*;
@@ -66,7 +66,7 @@ async fn a_summary_stands_for_the_older_part_and_forks_of_before_are_untouched()
     let after = house.runtime.fork(fork_of(root)).await.unwrap().child;
     assert_eq!(texts(&house, after).await, texts(&house, root).await);
     // And going back before it gives everything back.
-    house.runtime.rewind(root, done.keep).await.unwrap();
+    house.runtime.rewind(root, RewindTo::Entry(done.keep.unwrap())).await.unwrap();
     assert_eq!(texts(&house, root).await, ["prompt 1", "reply 1", "prompt 2"]);
 }
 

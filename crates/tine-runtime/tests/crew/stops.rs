@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tine_model::{AgentState, Outcome, StopKind, TaskStatus};
-use tine_runtime::StopSpec;
+use tine_runtime::{KillSpec, StopSpec};
 use tine_testkit::{Answer, Gate, until_some_async};
 use tokio_util::sync::CancellationToken;
 
@@ -184,7 +184,7 @@ async fn a_killed_worker_stays_dead_and_is_told_of_once() {
         house.model.requested(3).await;
         let worker = tasks(&house, agent).await[0].agent;
         assert!(house.runtime.store().keep_follow_up(worker, "and then?").await.unwrap());
-        house.runtime.kill(worker).await.unwrap();
+        house.runtime.kill(KillSpec { agent: worker, roots: true }).await.unwrap();
         worker
     };
     let (_, worker) = tokio::join!(run, killing);

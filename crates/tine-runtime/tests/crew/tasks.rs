@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tine_model::TaskStatus;
-use tine_runtime::{Resumed, Spawn, TaskFilter, WorkerProfile};
+use tine_runtime::{KillSpec, Resumed, Spawn, TaskFilter, WorkerProfile};
 use tine_testkit::{Answer, Gate};
 
 use super::{agent_call, call, calls, model, report, say, statuses, tasks, texts};
@@ -271,7 +271,7 @@ async fn a_wait_that_is_cut_short_says_who_has_written_who_works_and_who_cannot(
         // Three workers, and three turns of the root.
         house.model.requested(6).await;
         let gone = house.runtime.store().resolve("gone").await.unwrap();
-        house.runtime.kill(gone).await.unwrap();
+        house.runtime.kill(KillSpec { agent: gone, roots: true }).await.unwrap();
         killed.open();
         house.model.requested(7).await;
         hold.open();

@@ -1,7 +1,7 @@
 //! A model tells a person who is back where things stand.
 
-use tine_model::{AgentId, ModelRef, Standing};
-use tine_runtime::{Away, AwayEvent, AwayKind};
+use tine_model::{AgentId, Standing};
+use tine_runtime::{Away, AwayEvent, AwayKind, ModelWords};
 use tine_store::AgentFilter;
 
 use super::*;
@@ -15,7 +15,7 @@ fn happened(agent: AgentId) -> Away {
 }
 
 /// The summary, if one is written.
-async fn written(house: &House, root: AgentId, model: Option<&ModelRef>) -> Option<String> {
+async fn written(house: &House, root: AgentId, model: Option<&ModelWords>) -> Option<String> {
     let (runtime, options) = (&house.runtime, options());
     let away = happened(root);
     let writer = runtime.away_writer(root, (&away, model), options.caching).await.unwrap()?;
@@ -49,7 +49,7 @@ async fn a_cold_conversation_is_summed_up_by_the_model_that_is_named_or_not_at_a
     house.clock.advance_ms(DAY_MS);
     assert_eq!(written(&house, root, None).await, None);
     assert_eq!(house.runtime.store().agents(AgentFilter::All).await.unwrap().len(), 1);
-    let model: ModelRef = "anthropic/claude-haiku-5".parse().unwrap();
+    let model = ModelWords::parse("anthropic/claude-haiku-5").unwrap();
     let told = written(&house, root, Some(&model)).await;
     assert_eq!(told.as_deref(), Some("It waits for you."));
     let request = house.model.requests().pop().unwrap().text();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tine_fork::tool_filter::AutoMemFilter;
 use tine_model::{AgentId, AgentState, Message, Outcome, Reach, Standing, Writes};
-use tine_runtime::{HiddenSpec, Inherit, ReachWish, RunOptions, RuntimeError};
+use tine_runtime::{HiddenSpec, Inherit, ModelWords, ReachWish, RunOptions, RuntimeError};
 use tine_store::AgentFilter;
 use tine_testkit::{Answer, ScriptedModel};
 
@@ -105,7 +105,7 @@ async fn a_hidden_run_may_begin_with_nothing_and_work_elsewhere() {
 #[tokio::test]
 async fn a_hidden_run_keeps_the_cache_or_says_what_it_costs() {
     let (house, _world, root) = house(|_| Vec::new()).await;
-    let model = Some("anthropic/other".parse().unwrap());
+    let model = Some(ModelWords::parse("anthropic/other").unwrap());
     let refused = house.runtime.hidden(HiddenSpec { model, ..HiddenSpec::of(root) }).await;
     assert!(matches!(refused, Err(RuntimeError::CacheLoss { .. })), "{refused:?}");
     assert_eq!(house.runtime.store().agents(AgentFilter::All).await.unwrap().len(), 1);

@@ -104,7 +104,11 @@ impl Tree {
                 let fold = self.house.runtime.fold(agent, None).await.unwrap();
                 let kept = fold.items().map(|item| item.entry).collect::<Vec<_>>();
                 let to = kept.len().checked_sub(2).map(|at| kept[at]);
-                self.house.runtime.rewind(agent, to).await.unwrap();
+                self.house
+                    .runtime
+                    .rewind(agent, to.map_or(RewindTo::Beginning, RewindTo::Entry))
+                    .await
+                    .unwrap();
             }
         }
     }

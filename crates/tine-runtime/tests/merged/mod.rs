@@ -7,8 +7,8 @@ mod law;
 use tine_fork::digest::DigestProfile;
 use tine_model::{AgentId, Cap, EntryId};
 use tine_runtime::{
-    Arrival, CompactOptions, Draft, DraftOptions, ForkPart, ForkSpec, Inherit, MergeBack,
-    MergeNote, MergedBack, RuntimeError, Wording,
+    Arrival, CompactOptions, Draft, DraftOptions, ForkPart, ForkSpec, Inherit, KillSpec, MergeBack,
+    MergeNote, MergedBack, RewindTo, RuntimeError, Wording,
 };
 use tine_store::{SetBudget, UsageScope};
 use tine_testkit::{Answer, ScriptedModel};
@@ -176,7 +176,7 @@ async fn a_second_time_only_what_is_new_comes_back() {
     let all = CompactOptions { keep_tokens: 0, ..CompactOptions::default() };
     house.runtime.compact(root, &all).await.unwrap();
     assert!(house.runtime.fork_part(child, None, None).await.is_err());
-    house.runtime.rewind(root, first.fork_point).await.unwrap();
+    house.runtime.rewind(root, RewindTo::Entry(first.fork_point.unwrap())).await.unwrap();
     let again = house.runtime.fork_part(child, None, None).await.unwrap();
     assert_eq!((again.first, again.messages, again.already), (first.first, 6, None));
 }
@@ -248,7 +248,7 @@ async fn what_cannot_be_brought_back_is_refused_with_the_reason() {
 #[tokio::test]
 async fn a_dead_fork_has_conclusions_and_a_dead_parent_hears_none() {
     let (house, root, child) = forked().await;
-    house.runtime.kill(child).await.unwrap();
+    house.runtime.kill(KillSpec { agent: child, roots: true }).await.unwrap();
     let drafted = draft(&house, child).await;
     let requests = house.runtime.store().requests(child, UsageScope::Own).await.unwrap();
     assert_eq!(requests.len(), 2);
@@ -257,7 +257,7 @@ async fn a_dead_fork_has_conclusions_and_a_dead_parent_hears_none() {
     assert_eq!(texts(&house, root).await.len(), 3);
     let other = house.runtime.fork(fork_of(root)).await.unwrap().child;
     say(&house, other, "more").await;
-    house.runtime.kill(root).await.unwrap();
+    house.runtime.kill(KillSpec { agent: root, roots: true }).await.unwrap();
     let dead = house.runtime.merge_back(given(other, "x")).await.unwrap_err();
     // Nobody is asked for a text that nobody could get.
     let asked = house.model.requests().len();

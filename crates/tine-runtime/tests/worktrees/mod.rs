@@ -13,8 +13,8 @@ use tine_cache::Asked;
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, TaskStatus};
 use tine_runtime::{
-    CollectSpec, Confinement, FanSpec, Fate, ForkSpec, MayLose, Placement, RunOptions, Start,
-    WorktreePolicy, WorktreePorts, WorktreeState,
+    CollectSpec, Confinement, FanSpec, Fate, ForkSpec, KillSpec, MayLose, Placement, RunOptions,
+    Start, WorktreePolicy, WorktreePorts, WorktreeState,
 };
 use tine_testkit::{Answer, ScriptedModel};
 
@@ -346,7 +346,7 @@ async fn the_dead_need_no_worktree_and_whoever_holds_a_lease_keeps_his() {
         house.runtime.fork(spec).await.unwrap().child
     };
     let (dead, held) = (fork().await, fork().await);
-    house.runtime.kill(dead).await.unwrap();
+    house.runtime.kill(KillSpec { agent: dead, roots: true }).await.unwrap();
     let path = path_of(&house, held).await;
     let options = allowed();
     let run = std::pin::pin!(house.runtime.run(held, Some("Go.".into()), &options));

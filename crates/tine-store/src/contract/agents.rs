@@ -235,6 +235,18 @@ pub async fn kill_takes_all_descendants_and_tells_the_living(fixture: &dyn Fixtu
     let notice = |task: &TaskRecord| format!("{} after {}", plain_notice(task), task.tool_uses);
     let kill = Kill { used: &[used], notice: &notice, ..kill(agent_id(2)) };
     assert_eq!(store.kill(kill).await?, [agent_id(2), agent_id(3), agent_id(4)]);
+    assert_eq!(store.kill(kill).await?, []);
+    let told = async |number| {
+        let entries = store.own_entries(agent_id(number), None).await?;
+        let told = entries.into_iter().filter(|entry| entry.kind == crate::EntryKind::Notice);
+        Ok::<_, StoreError>(told.map(|entry| entry.body).collect::<Vec<_>>())
+    };
+    assert_eq!(told(1).await?, [format!("Killed fork {}", agent_id(2).short())]);
+    assert_eq!(
+        (told(2).await?, told(3).await?),
+        (vec!["Killed".to_owned()], vec!["Killed".to_owned()])
+    );
+    assert!(told(5).await?.is_empty());
     for (number, dead) in [(1, false), (2, true), (3, true), (4, true), (5, false)] {
         let state = store.agent(agent_id(number)).await?.state;
         assert_eq!(state == AgentState::Dead, dead, "{number}");

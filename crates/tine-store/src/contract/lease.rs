@@ -5,7 +5,8 @@ use tine_model::{AgentId, AgentState, TaskStatus};
 use super::sample::{agent_id, create, fork_of, is_fenced, lease, message, plain_notice};
 use super::{Fixture, refused};
 use crate::{
-    Acquire, ForkFrom, Kill, NewTask, Recover, Result, SetState, Store, StoreError, TaskEnd,
+    Acquire, EntryKind, ForkFrom, Kill, NewTask, Recover, Result, SetState, Store, StoreError,
+    TaskEnd,
 };
 
 fn only_living<'a>(living: &'a str) -> impl Fn(&str) -> bool + Send + Sync + 'a {
@@ -93,7 +94,9 @@ pub async fn a_lost_lease_writes_nothing(fixture: &dyn Fixture) -> Result<()> {
     store.kill(Kill { agent, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     let late = store.append(agent, second.fence, &[message("b")]).await;
     refused!(late, StoreError::Dead { .. });
-    assert_eq!(store.own_entries(agent, None).await?.len(), 1);
+    let kinds: Vec<_> =
+        store.own_entries(agent, None).await?.into_iter().map(|entry| entry.kind).collect();
+    assert_eq!(kinds, [EntryKind::Message, EntryKind::Notice]);
     Ok(())
 }
 

@@ -10,13 +10,13 @@ use super::agent_cells::{agent_cells, read_agent, read_agents};
 use super::budgets::drop_places_of_the_dead;
 use super::column::{Columns, reach_from_text, reach_to_text, thinking_to_text};
 use super::connection::Writing;
-use super::entries::append_entries;
+use super::entries::{append_entries, insert_entry};
 use super::leases::check_fence;
 use super::permissions::withdraw_of_the_dead;
 use super::tasks::{cut_tasks, task_columns};
 use crate::{
-    AgentFilter, Candidate, CreateAgent, Kill, NewAgent, Reap, Rename, Result, SetReach, SetState,
-    StoreError,
+    AgentFilter, Candidate, CreateAgent, EntryKind, Kill, NewAgent, NewEntry, Reap, Rename, Result,
+    SetReach, SetState, StoreError,
 };
 
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
@@ -166,12 +166,14 @@ impl SqliteStore {
         let sql = "WITH RECURSIVE tree (id, seq) AS (\
              SELECT id, seq FROM agents WHERE id = ? UNION ALL \
              SELECT a.id, a.seq FROM tree JOIN agents a ON a.parent = tree.id) \
-             SELECT a.id, a.state FROM tree JOIN agents a ON a.id = tree.id ORDER BY tree.seq";
+             SELECT a.id, a.state, a.parent FROM tree JOIN agents a ON a.id = tree.id ORDER BY tree.seq";
         let sql = sqlx::query(sql).bind(kill.agent.as_bytes().as_slice());
         let tree = write.all("subtree", sql).await?;
         if tree.is_empty() {
             return Err(StoreError::no_agent(kill.agent));
         }
+        let top = tree.first().map(|row| Columns::new(self.connections.path(), row));
+        let parent = top.map_or(Ok(None), |top| top.agent_or_null(2))?;
         let mut killed = Vec::new();
         for row in &tree {
             let row = Columns::new(self.connections.path(), row);
@@ -181,6 +183,14 @@ impl SqliteStore {
         }
         for agent in &killed {
             write_state(&mut write, *agent, AgentState::Dead, kill.now_ms).await?;
+            let event = kill_event("Killed".to_owned(), kill.now_ms);
+            insert_entry(&mut write, "kill event", *agent, &event).await?;
+        }
+        if killed.first() == Some(&kill.agent)
+            && let Some(parent) = parent
+        {
+            let event = kill_event(format!("Killed fork {}", kill.agent.short()), kill.now_ms);
+            insert_entry(&mut write, "parent's kill event", parent, &event).await?;
         }
         withdraw_of_the_dead(&mut write, kill.now_ms).await?;
         drop_places_of_the_dead(&mut write).await?;
@@ -242,6 +252,11 @@ pub(super) struct Place {
     pub(super) parent: Option<AgentId>,
     pub(super) fork_point: Option<EntryId>,
     pub(super) now_ms: i64,
+}
+
+/// A line in a log that says who was killed. No model reads it.
+fn kill_event(body: String, at_ms: i64) -> NewEntry {
+    NewEntry { kind: EntryKind::Notice, body, at_ms, title: None }
 }
 
 pub(super) async fn insert_agent(

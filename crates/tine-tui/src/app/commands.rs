@@ -1,6 +1,7 @@
 //! What commands do.
 
 use tine_model::{AgentId, AgentState, Named, WordError, meant};
+use tine_runtime::{RewindTo, is_living_root};
 
 use super::command::Verb;
 use super::command_line::CommandLine;
@@ -140,7 +141,9 @@ impl App {
                 self.refuse_while_it_runs()
             }
             Verb::Mark => vec![Effect::Mark(focus, label)],
-            Verb::Rewind => self.rewind(focus, label.as_deref()),
+            Verb::Rewind => {
+                vec![Effect::Rewind(focus, label.map_or(RewindTo::LastPrompt, RewindTo::Mark))]
+            }
             Verb::Clear => vec![Effect::Clear(focus)],
             Verb::Compact => match kept_tokens(rest) {
                 Ok(keep) => vec![Effect::Compact(focus, keep)],
@@ -196,7 +199,7 @@ impl App {
 
     /// Ends an agent and all below it. A root is not ended by a key or a word: everything would be gone from sight with it.
     pub(super) fn kill(&mut self, agent: AgentId) -> Vec<Effect> {
-        if self.record(agent).is_some_and(|agent| agent.parent.is_none()) {
+        if self.record(agent).is_some_and(is_living_root) {
             if self.overlay.is_some() {
                 // The conversation, where it would be said, is not seen.
                 self.tell("Cannot kill root agent");

@@ -3,7 +3,9 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
-use tine_runtime::{Answer, BudgetRow, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
+use tine_runtime::{
+    Answer, BudgetRow, FoldedEntry, ForkMade, ForkWords, PermissionRequest, RewindTo, Rewound, Side,
+};
 
 use super::command_line::CommandLine;
 use super::facts::Fact;
@@ -62,6 +64,8 @@ pub(crate) enum Event {
     NotForked(AgentId, String),
     /// Agents were killed.
     Killed(Vec<AgentId>),
+    /// A conversation went back.
+    Rewound(AgentId, Rewound),
     /// Words to the person, where the agent is; without one, where the person is.
     Told(Option<AgentId>, Tone, String),
     /// What a command of the command line printed, with its colours.
@@ -121,8 +125,8 @@ pub(crate) enum Effect {
     Rename(AgentId, String),
     /// Remember a place.
     Mark(AgentId, Option<String>),
-    /// Let what was said after an entry count no more; what is said then of the files.
-    Rewind(AgentId, Option<EntryId>, Option<String>),
+    /// Let what was said behind a place count no more.
+    Rewind(AgentId, RewindTo),
     /// Begin the conversation anew.
     Clear(AgentId),
     /// Sum the conversation up; so many tokens of its end stay as they are, or the usual.

@@ -262,6 +262,10 @@ impl App {
                     false => self.submit(),
                 }
             }
+            Event::Rewound(agent, rewound) => {
+                self.rewound(agent, &rewound);
+                Vec::new()
+            }
             Event::GivenBack(agent, text) => {
                 self.give_back(agent, &text);
                 Vec::new()

@@ -1,12 +1,10 @@
 //! Pointing at a message: going back to it, forking from it, copying or opening it.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use tine_model::EntryId;
-use tine_runtime::{ForkMade, ForkWords};
+use tine_runtime::{ForkMade, ForkWords, RewindTo};
 
 use super::keys::Action;
 use super::piece::{Body, Piece, Tone};
-use super::rewind::back;
 use super::room::{Room, Scroll};
 use super::{App, Effect};
 use crate::figures::grouped;
@@ -178,19 +176,16 @@ impl App {
     /// To before a prompt, which comes back into the line; else to behind the message and the results of its calls.
     fn rewind_to_here(&mut self) -> Vec<Effect> {
         let (Some(agent), Some(piece)) = (self.focus, self.pointed()) else { return Vec::new() };
-        let (entry, prompt) = (piece.entry, prompt(piece));
+        let (entry, is_prompt) = (piece.entry, prompt(piece).is_some());
         if self.runs(agent) {
             return self.refuse_while_it_runs();
         }
         let Some(room) = self.room_mut() else { return Vec::new() };
         room.pointed = None;
         room.scroll = Scroll::Bottom;
-        match prompt {
-            None => vec![back(room, Some(settled(room, entry)))],
-            Some(text) => {
-                room.input.set(&text);
-                vec![back(room, room.before(entry))]
-            }
+        match is_prompt {
+            false => vec![Effect::Rewind(agent, RewindTo::Entry(entry))],
+            true => vec![Effect::Rewind(agent, RewindTo::Before(entry))],
         }
     }
 
@@ -242,14 +237,4 @@ fn toggle(room: &mut Room, index: usize, top: Option<(usize, usize)>) {
     if !room.toggled.remove(&place) {
         room.toggled.insert(place);
     }
-}
-
-/// The entry at which the calls of a message have their results.
-fn settled(room: &Room, entry: EntryId) -> EntryId {
-    let of_entry = room.pieces.iter().filter(|piece| piece.entry == entry);
-    let answers = of_entry.filter_map(|piece| match &piece.body {
-        Body::Call(call) => Some(call.answer.as_ref()?.entry),
-        _ => None,
-    });
-    answers.chain([entry]).max().unwrap_or(entry)
 }

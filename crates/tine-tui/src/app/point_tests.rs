@@ -6,6 +6,8 @@ use tine_model::{
 };
 use tine_runtime::{FoldedEntry, ForkMade, ForkWords};
 
+use tine_runtime::RewindTo;
+
 use super::fixture::{agent, id};
 use super::tests::{key, press, said, session};
 use super::{App, Effect, Event, Happening, Scroll, Seen};
@@ -111,10 +113,9 @@ fn a_fork_from_the_first_prompt_inherits_nothing() {
 fn a_rewind_keeps_the_results_of_calls_and_takes_a_prompt_back() {
     let mut app = pointing();
     up(&mut app, 3);
-    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), Some(EntryId(4)), None)]);
+    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), RewindTo::Entry(EntryId(3)))]);
     up(&mut app, 2);
-    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), Some(EntryId(4)), None)]);
-    assert_eq!(app.input().text(), "second");
+    assert_eq!(letter(&mut app, 'r'), [Effect::Rewind(id(1), RewindTo::Before(EntryId(6)))]);
     app.update(Event::Happened(id(1), Happening::Began));
     up(&mut app, 1);
     assert_eq!(letter(&mut app, 'r'), []);

@@ -1,13 +1,10 @@
 //! Going back in a conversation, and what that leaves as it is.
 
-use std::path::Path;
+use tine_model::AgentId;
+use tine_runtime::Rewound;
 
-use tine_guard::{Call, Width};
-use tine_model::{AgentId, EntryId, RawJson};
-
-use super::piece::{Body, CallPiece};
-use super::room::Room;
-use super::{App, Effect};
+use super::App;
+use super::piece::Tone;
 use crate::figures::plural;
 
 /// How changes of files are taken back, which no rewind does.
@@ -15,55 +12,25 @@ pub(super) const FILES_BACK: &str = "`git diff` shows what differs from the last
     `/apply --undo AGENT` takes back what was applied";
 
 impl App {
-    /// Without a label, back to before the last words of the person, which come back into the line.
-    pub(super) fn rewind(&mut self, agent: AgentId, label: Option<&str>) -> Vec<Effect> {
-        let Some(room) = self.rooms.get_mut(&agent) else { return Vec::new() };
-        if let Some(label) = label {
-            let mark = room.pieces.iter().rev().find_map(|piece| match &piece.body {
-                Body::Event(text) if *text == format!("Mark: {label}") => Some(piece.entry),
-                _ => None,
-            });
-            return match mark {
-                Some(mark) => vec![back(room, Some(mark))],
-                None => self.refuse(&format!("Mark not found: {label}")),
-            };
+    /// A conversation went back: a prompt that it no longer has comes back into the line.
+    pub(super) fn rewound(&mut self, agent: AgentId, rewound: &Rewound) {
+        if let (Some(prompt), Some(room)) = (&rewound.prompt, self.rooms.get_mut(&agent))
+            && room.input.is_empty()
+        {
+            room.input.set(prompt);
         }
-        let last = room.pieces.iter().rev().find_map(|piece| match &piece.body {
-            Body::User(text) => Some((piece.entry, text.clone())),
-            _ => None,
-        });
-        let Some((entry, text)) = last else {
-            return self.refuse("there is nothing to go back to");
-        };
-        room.input.set(&text);
-        vec![back(room, room.before(entry))]
+        if let Some(text) = files_stay(rewound) {
+            self.say(Some(agent), Tone::Plain, text);
+        }
     }
 }
 
-/// Back to an entry, or to before all; with what is said of the files.
-pub(super) fn back(room: &Room, to: Option<EntryId>) -> Effect {
-    Effect::Rewind(room.record.id, to, files_stay(room, to))
-}
-
-/// What a person is told who goes back behind calls that changed files.
-fn files_stay(room: &Room, to: Option<EntryId>) -> Option<String> {
-    let behind = room.pieces.iter().filter(|piece| Some(piece.entry) > to);
-    let calls = behind.filter_map(|piece| match &piece.body {
-        Body::Call(call) if call.answer.as_ref().is_some_and(|answer| !answer.is_error) => {
-            Some(call)
-        }
-        _ => None,
-    });
-    let (mut changes, mut commands) = (0, 0);
-    for call in calls {
-        match call.tool.as_str() {
-            "FileEdit" | "FileWrite" => changes += 1,
-            "Bash" if !only_reads(call, &room.record.directory) => commands += 1,
-            _ => {}
-        }
-    }
-    let commands = (commands > 0).then(|| format!("{} that may have", plural(commands, "command")));
-    let changes = (changes > 0).then(|| format!("{} that changed some", plural(changes, "call")));
+/// The words for a person who goes back behind calls that changed files.
+fn files_stay(rewound: &Rewound) -> Option<String> {
+    let Rewound { changes, commands, .. } = *rewound;
+    let counted = |count: usize, what| (count > 0).then(|| plural(count as u64, what));
+    let commands = counted(commands, "command").map(|count| format!("{count} that may have"));
+    let changes = counted(changes, "call").map(|count| format!("{count} that changed some"));
     let parts: Vec<String> = changes.into_iter().chain(commands).collect();
     (!parts.is_empty()).then(|| {
         format!(
@@ -71,10 +38,4 @@ fn files_stay(room: &Room, to: Option<EntryId>) -> Option<String> {
             parts.join(" and ")
         )
     })
-}
-
-fn only_reads(call: &CallPiece, directory: &str) -> bool {
-    let Ok(input) = RawJson::parse(&call.input) else { return false };
-    let call = Call::new(&call.tool, &input, Path::new(directory));
-    call.shell_text().is_some_and(|text| text.verdict(Width::Strict).read_only)
 }

@@ -174,8 +174,6 @@ impl App {
         let choose = |model| vec![Effect::Choose(ModelChoice { model, ..ModelChoice::default() })];
         match ModelWords::parse(name) {
             Ok(words) => choose(words.to_string()),
-            // The host knows which model a name without its provider means.
-            Err(_) if !name.contains('/') => choose(name.to_owned()),
             Err(error) => self.refuse(&error.to_string()),
         }
     }

@@ -109,10 +109,11 @@ fn model_before_an_agent_is_that_of_the_next_one() {
     assert_eq!(app.model(""), [Effect::Look]);
     assert_eq!(app.model("anthropic/x/high"), named("anthropic/x/high"));
     assert_eq!(app.model("keep"), [Effect::KeepModel]);
-    // The host knows which model a name without its provider means.
-    assert_eq!(app.model("x"), named("x"));
+    assert_eq!(app.model("gpt-5"), named("openai/gpt-5"));
+    assert_eq!(app.model("x"), []);
     assert_eq!(app.model("openai/x/huge"), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"
+    Error: Unknown model 'x' (did you mean openai/gpt-5.1-codex-mini, minimax/MiniMax-M3, minimax/MiniMax-M2.7, minimax/MiniMax-M2.5-lightning, minimax/MiniMax-M2.1-lightning, minimax/MiniMax-M2?)
     Error: Invalid thinking level 'huge' (must be: none, low, med, high)
     ");
 }

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tine_model::{
     ContextMode, Entry, EntryBody, EntryId, Message, PermissionScope, Role, ToolCallId,
 };
-use tine_runtime::{FoldedEntry, ForkMade, ForkWords};
+use tine_runtime::{FoldedEntry, ForkMade, ForkWords, RewindTo, Rewound};
 
 use super::fixture::{agent, id, request};
 use super::*;
@@ -207,52 +207,24 @@ fn rewind_takes_the_last_words_back_into_the_line() {
     let mut app = session(&[agent(1, None)]);
     let entries = vec![entry(4, "first"), entry(6, "second")];
     app.update(Event::Log { agent: id(1), after: None, entries });
-    assert_eq!(type_in(&mut app, "/rewind"), [Effect::Rewind(id(1), Some(EntryId(4)), None)]);
+    assert_eq!(type_in(&mut app, "/rewind"), [Effect::Rewind(id(1), RewindTo::LastPrompt)]);
+    let prompt = Some("second".to_owned());
+    let rewound = Rewound { to: Some(EntryId(4)), prompt, changes: 0, commands: 0 };
+    app.update(Event::Rewound(id(1), rewound));
     assert_eq!(app.input().text(), "second");
-    assert_eq!(type_in(&mut app, "/rewind here"), []);
-    insta::assert_snapshot!(said(&app).join("\n"), @"Error: Mark not found: here");
+    control(&mut app, 'u');
+    let mark = RewindTo::Mark("a  b".to_owned());
+    assert_eq!(type_in(&mut app, "/rewind a  b"), [Effect::Rewind(id(1), mark)]);
 }
 
 #[test]
 fn a_rewind_says_that_files_stay_as_calls_have_left_them() {
     let mut app = session(&[agent(1, None)]);
-    let said = |number, role, blocks| {
-        let body = EntryBody::Message(Message::new(role, blocks).into());
-        let entry = Entry { id: EntryId(number), agent: id(1), at_ms: 0, body };
-        FoldedEntry { entry, effective: true }
-    };
-    let calls = [
-        ("FileEdit", r#"{"file_path":"a.rs","old_string":"a","new_string":"b"}"#),
-        ("FileWrite", r#"{"file_path":"b.rs","content":"b"}"#),
-        ("Bash", r#"{"command":"make"}"#),
-        ("Bash", r#"{"command":"ls -l"}"#),
-        ("FileEdit", r#"{"file_path":"refused.rs","old_string":"a","new_string":"b"}"#),
-    ];
-    let call = |at: usize| tine_model::ToolCallId(format!("t{at}"));
-    let asks = calls.iter().enumerate().map(|(at, (name, input))| tine_model::Block::ToolUse {
-        id: call(at),
-        name: (*name).into(),
-        input: tine_model::ToolInput::Valid(tine_model::RawJson::parse(input).unwrap()),
-    });
-    let answers = (0..calls.len()).map(|at| tine_model::Block::result(call(at), "done", at == 4));
-    let entries = vec![
-        entry(1, "first"),
-        entry(2, "second"),
-        said(3, Role::Assistant, asks.collect()),
-        said(4, Role::User, answers.collect()),
-        entry(5, "third"),
-    ];
-    let mut back_to = |entries: &[FoldedEntry]| {
-        app.update(Event::Log { agent: id(1), after: None, entries: entries.to_vec() });
-        match type_in(&mut app, "/rewind").as_slice() {
-            [Effect::Rewind(_, to, files)] => (*to, files.clone()),
-            effects => panic!("{effects:?}"),
-        }
-    };
-    assert_eq!(back_to(&entries), (Some(EntryId(4)), None), "nothing was done behind it");
-    let (to, files) = back_to(&entries[..4]);
-    assert_eq!(to, Some(EntryId(1)));
-    insta::assert_snapshot!(files.unwrap(), @"Files stay as they are; behind this place stood 2 calls that changed some and 1 command that may have. `git diff` shows what differs from the last commit, and `git restore FILE` takes it back; `/apply --undo AGENT` takes back what was applied.");
+    let rewound = Rewound { to: Some(EntryId(1)), prompt: None, changes: 2, commands: 1 };
+    app.update(Event::Rewound(id(1), Rewound { changes: 0, commands: 0, ..rewound.clone() }));
+    assert_eq!(said(&app), [""; 0], "nothing was done behind it");
+    app.update(Event::Rewound(id(1), rewound));
+    insta::assert_snapshot!(said(&app).join("\n"), @"Files stay as they are; behind this place stood 2 calls that changed some and 1 command that may have. `git diff` shows what differs from the last commit, and `git restore FILE` takes it back; `/apply --undo AGENT` takes back what was applied.");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome};
 use tine_runtime::{
-    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Listening, Placement, RunOutcome,
-    Runtime, RuntimeError, Start, UserCommand,
+    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, KillSpec, Listening, Placement,
+    RunOutcome, Runtime, RuntimeError, Start, UserCommand,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -167,7 +167,8 @@ impl Hands {
             Effect::Files(agent) => self.try_go(agent, async move { hands.files(agent).await }),
             Effect::Reap(agent) => self.try_go(None, async move { hands.reap(agent).await }),
             Effect::Kill(agent) => self.try_go(None, async move {
-                let killed = hands.runtime().kill(agent).await?;
+                let spec = KillSpec { agent, roots: false };
+                let killed = hands.runtime().kill(spec).await?;
                 killed.iter().for_each(|id| hands.runs.cancel(*id));
                 hands.inbox.push(Event::Killed(killed));
                 Ok(())
@@ -219,14 +220,11 @@ impl Hands {
         };
         self.try_go(Some(agent), async move {
             let runtime = hands.runtime();
-            let mut said = None;
+            let mut rewound = None;
             match effect {
                 Effect::Rename(agent, name) => runtime.rename(agent, Some(name)).await?,
                 Effect::Mark(agent, label) => runtime.mark_place(agent, label).await.map(drop)?,
-                Effect::Rewind(agent, to, files) => {
-                    runtime.rewind(agent, to).await?;
-                    said = files;
-                }
+                Effect::Rewind(agent, to) => rewound = Some(runtime.rewind(agent, to).await?),
                 Effect::Clear(agent) => runtime.clear(agent).await.map(drop)?,
                 Effect::Compact(agent, keep_tokens) => {
                     hands.tell(Some(agent), Tone::Plain, "Summing the conversation up...".into());
@@ -242,7 +240,8 @@ impl Hands {
                 _ => {}
             }
             hands.read(agent, None).await?;
-            said.into_iter().for_each(|said| hands.tell(Some(agent), Tone::Plain, said));
+            let rewound = rewound.map(|rewound| Event::Rewound(agent, rewound));
+            rewound.into_iter().for_each(|event| hands.inbox.push(event));
             hands.registry().await
         });
     }

@@ -13,14 +13,14 @@ use tine_eval::{
 use tine_fork::DefaultForkSubagent;
 use tine_llm::LlmClient;
 use tine_model::ModelRef;
-use tine_runtime::{Connector, RuntimeError};
+use tine_runtime::{Connector, ModelWords, RuntimeError};
 use tokio_util::sync::CancellationToken;
 
 use crate::caching;
 use crate::cli::EvalArgs;
 use crate::config::{Config, Sources};
 use crate::connect::{Models, variable};
-use crate::context::{Surroundings, default_model, parse_model, work_directory};
+use crate::context::{Surroundings, default_model, work_directory};
 use crate::dirs::Dirs;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
@@ -123,9 +123,20 @@ fn choose(suite: &mut Suite, asked: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// The model of this name. A suite says itself how much its models are to reason.
+fn model_of(name: &str) -> Result<ModelRef, Failure> {
+    match ModelWords::parse(name)? {
+        ModelWords { model, level: None } => Ok(model),
+        ModelWords { model, .. } => {
+            Err(Failure::input(format!("`{name}` names a level of reasoning"))
+                .hint(format!("name the model alone: {model}")))
+        }
+    }
+}
+
 /// Connects every model that the suite needs, before anything runs.
 async fn cast(config: &Config, suite: &Suite, args: &EvalArgs) -> Result<Cast, Failure> {
-    let asked = args.model.as_deref().map(parse_model).transpose()?;
+    let asked = args.model.as_deref().map(model_of).transpose()?;
     if let Some(path) = &args.replay {
         let tape = Tape::load(path).map_err(|error| bad_tape(&error))?;
         let forced = asked.or_else(|| tape.model.clone());
@@ -136,7 +147,7 @@ async fn cast(config: &Config, suite: &Suite, args: &EvalArgs) -> Result<Cast, F
         let clients = models.into_iter().map(client).collect();
         return Ok(Cast { clients, _connector: None, reel: Reel::Replayed(replayer) });
     }
-    let fallback = default_model(config).map(|setting| parse_model(&setting.value)).transpose()?;
+    let fallback = default_model(config).map(|setting| model_of(&setting.value)).transpose()?;
     let models = suite.models(asked.as_ref(), fallback.as_ref()).map_err(no_model)?;
     let connector = Models::of(config)?;
     let mut connected: HashMap<ModelRef, Arc<dyn LlmClient>> = HashMap::new();

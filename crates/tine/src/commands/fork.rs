@@ -7,7 +7,7 @@ use tine_cache::Asked;
 use tine_fork::digest::DigestStats;
 use tine_model::{AgentId, AgentRecord, ContextMode, EntryId, ModelSettings};
 use tine_runtime::{
-    EstimateSpec, ForkMade, ForkSpec, HiddenSpec, Inherit, Placement, TOOLS_WAIT_MS,
+    EstimateSpec, ForkMade, ForkSpec, HiddenSpec, Inherit, ModelWords, Placement, TOOLS_WAIT_MS,
 };
 
 use crate::budget;
@@ -15,7 +15,6 @@ use crate::caching::{Before, go_ahead};
 use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::confine::{line, of_agent, tell_widened};
 use crate::context::{Context, work_directory};
-use crate::crew::model_ref;
 use crate::fail::{Failure, INTERRUPTED, PERMISSION, TIMED_OUT};
 use crate::output;
 use crate::prompt::Prompt;
@@ -58,7 +57,8 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         json: args.output.json || args.output.output_format != OutputFormat::Text,
     };
     let inherit = args.inherit.turns.map_or(args.inherit.context, Inherit::Turns);
-    let settings = settings(context, parent, args.inherit.model.as_deref()).await?;
+    let model = args.inherit.model.as_deref().map(ModelWords::parse).transpose()?;
+    let settings = settings(context, parent, model.as_ref()).await?;
     let is_plain = inherit == Inherit::Full && settings.is_none();
     if args.estimate.estimate && !is_plain {
         return Err(Failure::usage(ONLY_PLAIN)
@@ -77,8 +77,8 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     let record = context.runtime.agent(parent).await?;
     let directory = elsewhere(context, &record, args.place.placement() != Placement::Shared)?;
     if let (Some(notes), Some(told)) = (args.notes, &to_send) {
-        let (name, model) = (args.name, settings.map(|settings| settings.model));
-        let spec = HiddenSpec { name, inherit, model, directory, ..HiddenSpec::of(parent) };
+        let spec =
+            HiddenSpec { name: args.name, inherit, model, directory, ..HiddenSpec::of(parent) };
         budget::change(context, parent, args.limits.tree.changes()).await?;
         return talk.run_hidden(spec, (work_directory(Some(notes))?, told)).await;
     }
@@ -176,11 +176,11 @@ async fn after_calls(
 async fn settings(
     context: &Context,
     parent: AgentId,
-    model: Option<&str>,
+    model: Option<&ModelWords>,
 ) -> Result<Option<ModelSettings>, Failure> {
-    let Some(model) = model.map(model_ref).transpose()? else { return Ok(None) };
+    let Some(words) = model else { return Ok(None) };
     let own = context.runtime.agent(parent).await?.settings;
-    Ok((own.model != model).then_some(ModelSettings { model, ..own }))
+    Ok(Some(words.settings(&own)).filter(|settings| *settings != own))
 }
 
 /// One fork that is told this.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use tine_model::{AgentId, AgentState, Standing};
-use tine_runtime::{AgentFilter, Receipt};
+use tine_model::AgentId;
+use tine_runtime::{KillSpec, Receipt};
 
 use crate::ask::{a_person_is_there, agrees};
 use crate::cli::KillArgs;
@@ -27,17 +27,16 @@ pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failur
     for agent in &args.agents {
         asked.push(context.agent(agent).await?);
     }
-    if !args.root {
-        for agent in &asked {
-            refuse_root(context, *agent).await?;
-        }
+    let spec = |agent| KillSpec { agent, roots: args.root };
+    for agent in &asked {
+        context.runtime.check_kill(spec(*agent)).await?;
     }
     if !args.yes {
         agree(context, &asked).await?;
     }
     let mut killed: Vec<Receipt> = Vec::new();
     for agent in asked {
-        let dead = context.runtime.kill(agent).await?;
+        let dead = context.runtime.kill(spec(agent)).await?;
         if dead.is_empty() && !killed.iter().any(|receipt| receipt.agent == agent) {
             output::say(&format!("{} was dead already", agent.short()));
         }
@@ -71,35 +70,4 @@ async fn agree(context: &Context, asked: &[AgentId]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::coded(BAD_INPUT, "nobody was killed: you did not agree"))
-}
-
-/// A tree is not to be lost with a slip of the hand.
-async fn refuse_root(context: &Context, agent: AgentId) -> Result<(), Failure> {
-    let record = context.runtime.agent(agent).await?;
-    if record.standing != Standing::Root || record.state == AgentState::Dead {
-        return Ok(());
-    }
-    let short = agent.short();
-    let below = living_with(context, agent).await?.len().saturating_sub(1) as u64;
-    let with = match below {
-        0 => String::new(),
-        below => format!(", and {} below it would die with it", plural(below, "agent")),
-    };
-    Err(Failure::input(format!("{short} is the root of a tree{with}"))
-        .hint(format!("`tine stop {short}` ends what runs there; all of it can be resumed"))
-        .hint(format!("`tine kill --root {short}` kills it for good")))
-}
-
-/// The living among an agent and those below it.
-async fn living_with(context: &Context, top: AgentId) -> Result<Vec<AgentId>, Failure> {
-    // Parents come before their children.
-    let mut tree = HashSet::from([top]);
-    let mut living = Vec::new();
-    for agent in context.runtime.agents(AgentFilter::All).await? {
-        if agent.id == top || agent.parent.is_some_and(|parent| tree.contains(&parent)) {
-            tree.insert(agent.id);
-            living.extend((agent.state != AgentState::Dead).then_some(agent.id));
-        }
-    }
-    Ok(living)
 }

@@ -30,6 +30,7 @@ mod pick;
 mod ps;
 mod remove;
 mod rename;
+mod rewind;
 mod run;
 mod send;
 mod setup;
@@ -185,6 +186,9 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Wait(args) => wait::wait(context, args).await,
         Command::Send(args) => send::send(context, args).await,
         Command::Compact(args) => compact::compact(context, args).await,
+        Command::Mark(args) => rewind::mark(context, args).await,
+        Command::Rewind(args) => rewind::rewind(context, args).await,
+        Command::Clear(args) => rewind::clear(context, args).await,
         Command::MergeBack(args) => merge_back::merge_back(context, args).await,
         Command::Task(command) => task::task(context, command).await,
         Command::Stop(args) => stop::stop(context, args).await,

@@ -8,7 +8,7 @@ use tine_tui::{ModelChoice, Offer};
 
 use super::terminal::SettingsHost;
 use crate::connect::variable;
-use crate::context::{key_variables, models_of_keys, parse_model};
+use crate::context::{key_variables, models_of_keys};
 use crate::fail::Failure;
 use crate::keep_model::{ModelToKeep, keep_model};
 use crate::local::{Place, places};
@@ -68,13 +68,7 @@ impl SettingsHost {
 
     /// Gives new agents this model.
     pub(super) async fn choose(&self, choice: &ModelChoice) -> Result<String, Failure> {
-        // Without a provider it may still mean one model, or lead to those that are meant.
-        let model = match choice.model.contains('/') {
-            true => choice.model.clone(),
-            false => parse_model(&choice.model)?.to_string(),
-        };
-        let words = ModelWords::parse(&model)
-            .map_err(|error| Failure::input("the model cannot be used").because(&error))?;
+        let words = ModelWords::parse(&choice.model)?;
         if let Some(base_url) = &choice.base_url {
             self.context.models.found_at(words.model.clone(), base_url.clone());
         }

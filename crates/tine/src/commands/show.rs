@@ -81,7 +81,9 @@ fn header(agent: &Shown, now_ms: i64) -> String {
             lines.push(("error", one_line(error)));
         }
     }
-    lines.push(("model", one_line(&record.settings.model.to_string())));
+    let effort = record.settings.effort.map(|effort| format!(", effort {}", effort.as_str()));
+    let model = format!("{}{}", record.settings.model, effort.unwrap_or_default());
+    lines.push(("model", one_line(&model)));
     lines.push(("directory", one_line(&record.directory)));
     lines.push(("reach", one_line(&record.reach.describe())));
     let created = moment(record.created_ms);

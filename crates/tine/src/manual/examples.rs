@@ -84,6 +84,27 @@ Examples:
   tine compact 1a2b --keep-tokens 5000 --instructions \"Keep every measurement.\"
   tine compact 1a2b --json";
 
+pub(crate) const MARK: &str = "\
+Examples:
+  tine mark 1a2b
+  tine mark 1a2b \"before the redesign\"
+  tine mark 1a2b --list";
+
+pub(crate) const REWIND: &str = "\
+What was said behind the place stays in the log, and in the forks that inherited it; the agent's next request does not have it. \
+Files stay as they are.
+
+Examples:
+  tine rewind 1a2b                        before the last prompt
+  tine rewind 1a2b \"before the redesign\"
+  tine rewind 1a2b --to 12 --json";
+
+pub(crate) const CLEAR: &str = "\
+What was said stays in the log, and in the forks that inherited it.
+
+Examples:
+  tine clear 1a2b";
+
 pub(crate) const MERGE_BACK: &str = "\
 The fork's own model writes the summary, over its warm cache. An agent that runs gets it at its next turn; any other \
 one at once.

@@ -39,6 +39,11 @@ pub(super) const JSON: Section = Section {
             "tine compact",
             r#"{"agent","entry","keep","left_out","kept","tokens_before","tokens_after","usage","by":"summary"|"part"|"digest","unseen","cost_usd"}; unseen counts the oldest messages that a summary of a part does not know"#,
         ),
+        ("tine mark, tine clear", r#"{"agent","entry","label"}; of mark --list a list of them"#),
+        (
+            "tine rewind",
+            r#"{"agent","to","prompt","changes","commands"}; to is the last entry that counts, prompt the one that was taken back"#,
+        ),
         (
             "tine merge-back",
             r#"{"source","into","fork_point","first","last","messages","already","wording":"draft"|"edited"|"given","text","entry","mail","usage"|null,"cost_usd"}; entry is null where the text is in the mailbox, both are null in a dry run"#,
@@ -53,7 +58,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"agent","id","name","title","parent","fork_point","kind","state","failure","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
+            r#"[{"agent","id","name","title","parent","fork_point","kind","state","failure","forked","context","model","effort","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (

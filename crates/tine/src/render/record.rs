@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tine_fork::stray::Check;
 use tine_model::{
-    AgentRecord, AgentState, ContextMode, Leftover, Standing, TaskRecord, WorktreeRecord,
+    AgentRecord, AgentState, ContextMode, Effort, Leftover, Standing, TaskRecord, WorktreeRecord,
 };
 use tine_runtime::titled;
 
@@ -42,6 +42,8 @@ pub(crate) struct AgentJson<'a> {
     forked: bool,
     context: &'static str,
     model: String,
+    /// How much work the model puts in; `null` for its own usual.
+    effort: Option<&'static str>,
     directory: &'a str,
     /// The reach of its commands and file tools: `open`, `directory`, `read-only` or `notes`.
     reach: &'static str,
@@ -93,6 +95,7 @@ impl Shown {
             forked: record.parent.is_some() && record.context != ContextMode::Fresh,
             context: record.context.as_str(),
             model: record.settings.model.to_string(),
+            effort: record.settings.effort.map(Effort::as_str),
             directory: &record.directory,
             reach: record.reach.as_str(),
             writable: paths.map(|path| path.display().to_string()).collect(),

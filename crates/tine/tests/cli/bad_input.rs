@@ -120,14 +120,14 @@ fn models_that_are_none() {
     code: 42
     --- stdout
     --- stderr
-    error: unknown model: `gpt` is not a model: models are written provider/name
+    error: unknown model `gpt`
     hint: did you mean openai/gpt-rosalind, openai/gpt-daybreak-red-latest, openai/gpt-daybreak-blue-latest, openai/gpt-audio-mini, openai/gpt-audio, openai/gpt-6.2-sol?
     ");
     check!(home.shown(&home.ran(&["run", "hello", "--model", "acme/x"])), @"
     code: 42
     --- stdout
     --- stderr
-    error: unknown model: unknown provider `acme`
+    error: unknown model `acme/x`
     hint: models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
     ");
     check!(home.shown(&home.ran(&["run", "hello", "--model", "sim/none"])), @"

@@ -55,6 +55,7 @@ mod reach;
 mod read_files;
 mod registry;
 mod remove;
+mod rewind;
 mod run;
 mod scripts;
 mod sim_serve;

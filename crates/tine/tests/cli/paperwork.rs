@@ -62,6 +62,9 @@ fn the_manual_is_one_page() {
     .SS "tine wait"
     .SS "tine send"
     .SS "tine compact"
+    .SS "tine mark"
+    .SS "tine rewind"
+    .SS "tine clear"
     .SS "tine merge-back"
     .SS "tine task start"
     .SS "tine task resume"
@@ -259,7 +262,7 @@ fn the_doctor_shows_settings_with_their_origin_and_fails_for_a_wrong_model() {
     {"name":"setting permission_mode","status":"ok","detail":"read-only (from TINE_PERMISSION_MODE)","hint":null}
     {"name":"setting max_output_tokens","status":"ok","detail":"100 (from [HOME]/config.toml)","hint":null}
     {"name":"setting permissions.deny","status":"ok","detail":"Bash(rm*)","hint":null}
-    {"name":"default model","status":"failure","detail":"unknown model: unknown provider `acme`","hint":"models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO"}
+    {"name":"default model","status":"failure","detail":"unknown model `acme/x`","hint":"models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO"}
     "#);
 }
 

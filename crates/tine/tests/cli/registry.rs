@@ -61,8 +61,8 @@ fn the_shape_of_an_agent_is_a_promise() {
     let agents = home.json(&["ps", "--json"]);
     let agents = agents.as_array().unwrap();
     assert_eq!(agents.len(), 4);
-    check!(home.masked(&agents[0].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","failure":null,"forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null}"#);
-    check!(home.masked(&agents[3].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","title":"message 0","parent":null,"fork_point":null,"kind":"root","state":"idle","failure":null,"forked":false,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"open","writable":[],"network":true,"hosts":[],"depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0,"left_running":[],"worktree":null}"#);
+    check!(home.masked(&agents[0].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","failure":null,"forked":true,"context":"full","model":"sim/../case.toml","effort":null,"directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null}"#);
+    check!(home.masked(&agents[3].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","title":"message 0","parent":null,"fork_point":null,"kind":"root","state":"idle","failure":null,"forked":false,"context":"full","model":"sim/../case.toml","effort":null,"directory":"[HOME]/work","reach":"open","writable":[],"network":true,"hosts":[],"depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0,"left_running":[],"worktree":null}"#);
     assert_eq!(agents[3]["id"], base.as_str());
     assert_eq!(agents[0]["parent"], base.as_str());
 }
@@ -90,7 +90,7 @@ fn a_tree_is_drawn_from_its_roots() {
     assert_eq!(children.len(), 3);
     assert_eq!(children[0]["children"][0]["name"], "grandchild");
     assert_eq!(children[1]["directive"], "count the files");
-    check!(home.masked(&children[2].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","failure":null,"forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null,"directive":"count the lines","children":[]}"#);
+    check!(home.masked(&children[2].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","failure":null,"forked":true,"context":"full","model":"sim/../case.toml","effort":null,"directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null,"directive":"count the lines","children":[]}"#);
 }
 
 #[test]
