@@ -18,6 +18,12 @@ pub enum RuntimeError {
     /// Another fork of this process is under way.
     #[error("Fork already in progress")]
     ForkInProgress,
+    /// Calls of the agent that is to be forked ran for too long.
+    #[error("the tools did not complete; nothing was forked")]
+    ToolsRun(AgentId),
+    /// Whoever waited for the calls of an agent that is to be forked gave it up.
+    #[error("the fork is given up; nothing has changed")]
+    ForkGivenUp,
     /// No worker, or one without a task.
     #[error("each worker of a fan needs a directive")]
     NoDirective,
@@ -241,7 +247,7 @@ pub enum RuntimeError {
         below: usize,
     },
     /// No mark has this label, or it was rewound.
-    #[error("mark not found: {label}")]
+    #[error("Mark not found: {label}")]
     NoMark {
         /// The agent.
         agent: AgentId,

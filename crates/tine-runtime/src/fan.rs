@@ -14,21 +14,22 @@ use tine_cache::{Asked, Plan, Situation};
 use tine_fork::cache::{CacheLane, Flight, SlotWait};
 use tine_fork::run::{Conversation, RunEvent};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Block, EntryId, Message};
-use tine_store::{Forked, Lease};
+use tine_model::{AgentId, AgentRecord, Block, Message, Standing};
+use tine_store::{Forked, Lease, NewTask};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
 use crate::cached_content::{Holding, Resource};
-use crate::confine::ReachWish;
-use crate::crew::{WorkerProfile, WorkerRole, told, worker_options};
+use crate::children::Births;
+use crate::crew::{WorkerRole, told, worker_options};
 use crate::error::RuntimeError;
 use crate::fan_report::{FanReport, FanTask, failed};
+use crate::fork::{ForkGuard, ForkSpec};
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
 use crate::worker::{Once, Start};
-use crate::worktrees::{Cause, Placement};
+use crate::worktrees::Cause;
 
 /// Most workers of one fan. More would overrun every provider's rate limits, and the machine's.
 pub const FAN_MAX: usize = 256;
@@ -36,18 +37,13 @@ pub const FAN_MAX: usize = 256;
 /// What a fan is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FanSpec {
-    /// Whose workers they are.
-    pub parent: AgentId,
-    /// The last entry that they inherit, or the next at which a conversation may be cut; `None` for all that the parent has.
-    pub at: Option<EntryId>,
+    /// Whose workers they are, and what each is made of: they have no name, and begin at the next entry at which a conversation may be
+    /// cut.
+    pub fork: ForkSpec,
     /// One worker each.
     pub directives: Vec<String>,
-    /// What each inherits, as which agent it works, and with which model.
-    pub profile: WorkerProfile,
     /// How they start.
     pub plan: Asked,
-    /// Where they work: each in a worktree of its own, or all in the directory of their parent.
-    pub place: Placement,
 }
 
 /// Sees every worker. Called on the fan's own task: must be quick.
@@ -107,16 +103,35 @@ impl Runtime {
             }
             _ => {}
         }
-        let parent = self.store().agent(spec.parent).await?;
-        let workers = self.workers_of(&parent, &spec, &options.confinement.reach).await?;
+        let guard = ForkGuard::take(&self.forking, spec.fork.parent)?;
+        let parent = self.store().agent(spec.fork.parent).await?;
+        let reach = options.confinement.reach.clone();
+        let fork = ForkSpec { name: None, reach, ..spec.fork.clone() };
+        let (fork, _) = self.at_boundary(fork).await?;
+        let births = Births {
+            parent: &parent,
+            spec: &fork,
+            standing: Standing::Worker,
+            cause: Cause::Command,
+            held: true,
+        };
+        let definition = fork.agent.as_ref().map(|definition| definition.name.clone());
+        let task = |directive: &String| NewTask {
+            directive: directive.clone(),
+            description: None,
+            definition: definition.clone(),
+        };
+        let tasks = spec.directives.iter().map(|directive| Some(task(directive))).collect();
+        let workers = self.unborn(&births, tasks).await?;
         // Their model's cache and prices are those that count from here on.
-        let settings = workers.first().map_or(&parent.settings, |worker| &worker.settings).clone();
+        let settings = workers.first().map(|worker| worker.agent.settings.clone());
+        let settings = settings.unwrap_or_else(|| parent.settings.clone());
         let llm = self.ports().models.connect(&settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
-        let by_person = matches!(options.confinement.reach, ReachWish::Person(_));
-        let forked = self.fork_workers(&parent, workers, (&spec, by_person)).await?;
+        let forked = self.bear(&births, workers).await?.forked;
+        drop(guard);
         let parent = AgentRecord { settings, ..parent };
-        let role = WorkerRole::of(&spec.profile);
+        let role = WorkerRole::of(&spec.fork);
         // The same workers that a model would start, but for how they are confined.
         let confinement = options.confinement.clone();
         let options = &RunOptions { confinement, ..worker_options(options, &role, options.limits) };
@@ -144,8 +159,7 @@ impl Runtime {
     async fn enter_worktree(&self, forked: &[Forked]) -> Result<(), RuntimeError> {
         // All are in the directory of their parent, or each in a worktree that was made just now.
         let Some(first) = forked.first() else { return Ok(()) };
-        let first = self.store().agent(first.child).await?;
-        self.home(&first, Cause::Command).await?;
+        self.home(&first.record, Cause::Command).await?;
         Ok(())
     }
 
@@ -168,7 +182,7 @@ impl Runtime {
         let mut line = workers.clone();
         line[..=leader].rotate_right(1);
         self.line_up(line, self.owner()?.name()).await?;
-        let told = self.told_in_fan(spec, &workers, &base, options).await?;
+        let told = self.told_in_fan(spec, forked, &base, options).await?;
         let texts: Vec<String> = told.iter().map(text_of).collect();
         let (plan, held) =
             self.planned(parent, &mut base, (&lane, spec.plan, &texts), llm, &options.cancel).await;
@@ -215,15 +229,14 @@ impl Runtime {
     async fn told_in_fan(
         &self,
         spec: &FanSpec,
-        workers: &[AgentId],
+        forked: &[Forked],
         base: &Conversation,
         options: &RunOptions,
     ) -> Result<Vec<Message>, RuntimeError> {
-        let role = WorkerRole::of(&spec.profile);
-        let mut all = Vec::with_capacity(workers.len());
-        for (worker, directive) in workers.iter().zip(&spec.directives) {
-            let record = self.store().agent(*worker).await?;
-            let place = self.told_place(*worker, &record.directory, &role).await?;
+        let role = WorkerRole::of(&spec.fork);
+        let mut all = Vec::with_capacity(forked.len());
+        for (Forked { record, .. }, directive) in forked.iter().zip(&spec.directives) {
+            let place = self.told_place(record.id, &record.directory, &role).await?;
             let strips = self.facts(&record.settings.model).strips_reasoning;
             let how = (strips, &options.crew.inherits);
             all.push(told((&role, directive), (base, &place), how));

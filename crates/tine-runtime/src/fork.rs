@@ -3,48 +3,53 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use futures_util::stream;
 use tine_fork::digest::DigestStats;
 use tine_model::{
-    AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
-    ModelSettings, Reach, Standing, ToolCallId,
+    AgentId, AgentRecord, AgentState, Block, EntryBody, EntryId, Message, Standing, ToolCallId,
 };
-use tine_store::{
-    ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewEntry, NewTask, StoreError,
-};
+use tine_store::{Forked, NewEntry, StoreError};
+use tokio_util::sync::CancellationToken;
 
+use crate::changes::ChangeWatch;
+use crate::children::{Births, Born};
 use crate::confine::ReachWish;
+use crate::crew::AgentDefinition;
 use crate::error::RuntimeError;
-use crate::fan::FanSpec;
 use crate::fold::Fold;
-use crate::inherit::{Inherit, Inherited};
+use crate::inherit::Inherit;
+use crate::model_words::ModelWords;
 use crate::registry::check_name;
 use crate::runtime::Runtime;
-use crate::worktrees::{Cause, LeftOut, Operation, Placed, Placement, WORKTREES_AT_ONCE};
+use crate::worktrees::{Cause, LeftOut, Operation, Placement};
 
-/// What a fork is made of. Without other settings the child keeps its parent's head and model.
+/// What a fork is made of, at every door: a peer of its parent, a worker with a task, the workers of a fan, a hidden run. Each part goes with
+/// each other, but a native history with another model loses the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkSpec {
-    /// Whose fork it is.
+    /// The agent that it is forked from.
     pub parent: AgentId,
     /// The last entry to inherit; `None` for the parent's head.
     pub at: Option<EntryId>,
-    /// A name that no living agent has.
+    /// A name that no living agent has. Several workers have none.
     pub name: Option<String>,
     /// How much is inherited, and in which form.
     pub inherit: Inherit,
-    /// Another model, or other settings of the same; a head of its own then says the same to it. Refused with a native history,
-    /// because no cache serves it then, unless [`Self::accept_cache_loss`] is set.
-    pub settings: Option<ModelSettings>,
+    /// The defined agent that a worker works as; `None` for the one that it is forked from. With a full history it keeps that one's system
+    /// prompt, declared tools and model, so that the cache serves them: the agent's tools narrow what it may call, and the agent's
+    /// prompt stands in front of its task. With any other history it begins with that agent's own.
+    pub agent: Option<AgentDefinition>,
+    /// Another model; `None` for that of its agent, or of its parent. A head of its own then says the same to it. Refused with a native
+    /// history, because no cache serves it then, unless [`Self::accept_cache_loss`] is set.
+    pub model: Option<ModelWords>,
     /// Whether a native history may be sent anew to another model.
     pub accept_cache_loss: bool,
     /// Where it works.
     pub place: Placement,
     /// Where it works instead of its parent's directory: absolute, and not with a worktree of its own. It is told of that.
     pub directory: Option<PathBuf>,
-    /// What it may touch; without a wish what its parent may.
+    /// What it may touch; without a wish what its parent may. Of workers the options of their run say it.
     pub reach: ReachWish,
 }
 
@@ -56,12 +61,18 @@ impl ForkSpec {
             at: None,
             name: None,
             inherit: Inherit::Full,
-            settings: None,
+            agent: None,
+            model: None,
             accept_cache_loss: false,
             place: Placement::Shared,
             directory: None,
             reach: ReachWish::default(),
         }
+    }
+
+    /// Returns true where an estimate of plain forks says what this one costs.
+    pub fn is_priced(&self) -> bool {
+        self.inherit == Inherit::Full && self.model.is_none()
     }
 }
 
@@ -74,16 +85,14 @@ pub struct ForkMade {
     pub parent: AgentId,
     /// The last inherited entry; `None` when nothing is inherited.
     pub fork_point: Option<EntryId>,
+    /// The child as it is stored.
+    pub record: AgentRecord,
     /// The entry that was asked for, where the fork point had to move forward to keep calls and results together.
     pub moved_from: Option<EntryId>,
-    /// How much is inherited, and in which form.
-    pub context: ContextMode,
     /// What became of the messages, of a digest.
     pub digest: Option<DigestStats>,
     /// Its worktree.
     pub worktree: Option<ForkWorktree>,
-    /// What its commands and file tools may touch.
-    pub reach: Reach,
     /// The calls that ran in the parent: their results are not in the fork.
     pub open_calls: Vec<OpenCall>,
 }
@@ -110,9 +119,21 @@ pub struct ForkWorktree {
     pub submodules: Vec<PathBuf>,
 }
 
-/// How long a person's fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually
-/// takes.
-pub const TOOLS_WAIT_MS: i64 = 10 * 60_000;
+/// The time for which a person's fork waits for running tools before it is given up: as long as the longest command usually takes.
+pub const TOOLS_WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// The pause between two looks for processes that have died: nobody changes the store when one dies.
+const RECOVER: Duration = Duration::from_secs(1);
+
+/// A wait for the calls of an agent.
+pub struct QuietWait<'a> {
+    /// The longest time to wait.
+    pub patience: Duration,
+    /// Ends the wait.
+    pub cancel: &'a CancellationToken,
+    /// Called once where there is something to wait for.
+    pub on_wait: &'a (dyn Fn() + Send + Sync),
+}
 
 /// Parents of forks that are under way in this process.
 pub(crate) type Forking = Mutex<HashSet<AgentId>>;
@@ -154,51 +175,27 @@ impl Runtime {
         check_name(spec.name.as_deref())?;
         let guard = ForkGuard::take(&self.forking, spec.parent)?;
         let parent = self.store().agent(spec.parent).await?;
-        let (at, moved_from) = match spec.at {
-            None => (None, None),
-            Some(asked) => {
-                let at = self.boundary(parent.id, asked).await?;
-                (Some(at), (at != asked).then_some(asked))
-            }
+        let (spec, moved_from) = self.at_boundary(spec).await?;
+        let births = Births {
+            parent: &parent,
+            spec: &spec,
+            standing: Standing::Peer,
+            cause: Cause::Command,
+            held: false,
         };
-        let other = spec.settings.filter(|settings| *settings != parent.settings);
-        if let (Some(settings), false) = (&other, spec.accept_cache_loss) {
-            self.refuse_cache_loss(&parent, at, spec.inherit, settings).await?;
-        }
-        let Inherited { from, context, mut entries, digest } =
-            self.inherited(&parent, at, spec.inherit).await?;
-        entries.extend(own);
-        let mut agent = NewAgent { context, ..self.child_of(&parent, Standing::Peer, spec.name) };
-        agent.reach = spec.reach.within(&parent.reach);
-        let child = agent.id;
-        if let Some(settings) = other {
-            agent.head = self.restated_head(&parent, child, &settings).await?;
-            agent.settings = settings;
-        }
-        if let Some(directory) = spec.directory {
-            agent.directory = directory.to_string_lossy().into_owned();
-        }
-        let placed = self.place(child, &parent, (&spec.place, Cause::Command)).await?;
-        let agent = placed.iter().fold(agent, |agent, placed| placed.moved(agent));
-        let worktree = placed.as_ref().map(Placed::row);
-        let by_person = matches!(spec.reach, ReachWish::Person(_));
-        let children = vec![NewChild { agent, task: None, entries, worktree, by_person }];
-        let made = match self.commit(&parent, from, children, None).await {
-            Ok(made) => made,
-            Err(error) => {
-                self.unplace(placed).await;
-                return Err(error);
-            }
-        };
+        let mut unborn = self.unborn(&births, vec![None]).await?;
+        unborn.iter_mut().for_each(|child| child.entries.clone_from(&own));
+        let Born { forked, placed, digest } = self.bear(&births, unborn).await?;
         drop(guard);
-        let worktree = placed.map(|placed| ForkWorktree {
+        let Some(Forked { child, fork_point, record, .. }) = forked.into_iter().next() else {
+            return Err(StoreError::no_agent(parent.id).into());
+        };
+        let worktree = placed.into_iter().flatten().next().map(|placed| ForkWorktree {
             path: placed.path().to_owned(),
             during: placed.during,
             left_out: placed.left_out,
             submodules: placed.submodules,
         });
-        let fork_point = made.first().and_then(|forked| forked.fork_point);
-        let reach = self.store().agent(child).await?.reach;
         let open_calls = match fork_point {
             Some(_) if parent.state == AgentState::Running => {
                 open_calls(&self.fold(parent.id, fork_point).await?)
@@ -206,146 +203,59 @@ impl Runtime {
             _ => Vec::new(),
         };
         let parent = parent.id;
-        Ok(ForkMade {
-            child,
-            parent,
-            fork_point,
-            moved_from,
-            context,
-            digest,
-            worktree,
-            reach,
-            open_calls,
-        })
+        Ok(ForkMade { child, parent, fork_point, record, moved_from, digest, worktree, open_calls })
     }
 
-    /// The calls that run in an agent now, and the last entry that it knows.
-    pub async fn running_calls(
+    /// The spec with its entry moved to where a conversation may be cut, and the entry that was asked for, where that is another.
+    pub(crate) async fn at_boundary(
+        &self,
+        spec: ForkSpec,
+    ) -> Result<(ForkSpec, Option<EntryId>), RuntimeError> {
+        let Some(asked) = spec.at else { return Ok((spec, None)) };
+        let at = self.boundary(spec.parent, asked).await?;
+        Ok((ForkSpec { at: Some(at), ..spec }, (at != asked).then_some(asked)))
+    }
+
+    /// Waits until no call of an agent runs, so that a fork has the results of all. Returns the entry behind them; `None` where nothing had
+    /// to be waited for.
+    pub async fn when_quiet(
         &self,
         agent: AgentId,
-    ) -> Result<(Vec<OpenCall>, Option<EntryId>), RuntimeError> {
-        let runs = self.store().agent(agent).await?.state == AgentState::Running;
+        wait: QuietWait<'_>,
+    ) -> Result<Option<EntryId>, RuntimeError> {
+        if self.last_unless_calls_run(agent).await?.is_some() {
+            return Ok(None);
+        }
+        (wait.on_wait)();
+        let over = tokio::time::sleep(wait.patience);
+        tokio::pin!(over);
+        let mut changes = ChangeWatch::begin(self).await?;
+        loop {
+            if let Some(last) = self.last_unless_calls_run(agent).await? {
+                return Ok(last);
+            }
+            // All branches are cancel-safe.
+            tokio::select! {
+                biased;
+                () = wait.cancel.cancelled() => return Err(RuntimeError::ForkGivenUp),
+                () = &mut over => return Err(RuntimeError::ToolsRun(agent)),
+                changed = changes.next(self) => changed?,
+                () = tokio::time::sleep(RECOVER) => drop(self.recover().await?),
+            }
+        }
+    }
+
+    /// The last entry that an agent knows, unless calls of it run now.
+    async fn last_unless_calls_run(
+        &self,
+        agent: AgentId,
+    ) -> Result<Option<Option<EntryId>>, RuntimeError> {
+        if self.store().agent(agent).await?.state != AgentState::Running {
+            return Ok(Some(None));
+        }
         let fold = self.fold(agent, None).await?;
         let last = fold.entries().last().map(|folded| folded.entry.id);
-        Ok((if runs { open_calls(&fold) } else { Vec::new() }, last))
-    }
-
-    /// The workers of a fan as they will be: all behind one head.
-    pub(crate) async fn workers_of(
-        &self,
-        parent: &AgentRecord,
-        spec: &FanSpec,
-        wish: &ReachWish,
-    ) -> Result<Vec<NewAgent>, RuntimeError> {
-        let worker = |_: &String| NewAgent {
-            reach: wish.within(&parent.reach),
-            ..self.child_of(parent, Standing::Worker, None)
-        };
-        let workers: Vec<NewAgent> = spec.directives.iter().map(worker).collect();
-        let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
-        let (settings, head) = self.worker_head(parent, (first.id, None), &spec.profile).await?;
-        let with = |worker| NewAgent { settings: settings.clone(), head: head.clone(), ..worker };
-        Ok(workers.into_iter().map(with).collect())
-    }
-
-    /// Makes the workers of a fan, all from one fork point, in one transaction, with this process's lease on each.
-    pub(crate) async fn fork_workers(
-        &self,
-        parent: &AgentRecord,
-        agents: Vec<NewAgent>,
-        (spec, by_person): (&FanSpec, bool),
-    ) -> Result<Vec<Forked>, RuntimeError> {
-        let _guard = ForkGuard::take(&self.forking, parent.id)?;
-        let at = match spec.at {
-            Some(asked) => Some(self.boundary(parent.id, asked).await?),
-            None => None,
-        };
-        let Inherited { from, context, entries, .. } =
-            self.inherited(parent, at, spec.profile.context).await?;
-        let place = |agent: &NewAgent| self.place(agent.id, parent, (&spec.place, Cause::Command));
-        let places = agents.iter().map(place);
-        let made: Vec<_> = stream::iter(places).buffered(WORKTREES_AT_ONCE).collect().await;
-        let mut placed = Vec::with_capacity(made.len());
-        let mut failed = None;
-        for made in made {
-            match made {
-                Ok(made) => placed.push(made),
-                Err(error) => failed = Some(error),
-            }
-        }
-        let result = match failed {
-            Some(error) => Err(error),
-            None => {
-                let worker =
-                    |(directive, (agent, placed)): (&String, (NewAgent, &Option<Placed>))| {
-                        let agent = NewAgent { context, ..agent };
-                        NewChild {
-                            agent: placed.iter().fold(agent, |agent, placed| placed.moved(agent)),
-                            task: Some(NewTask {
-                                directive: directive.clone(),
-                                description: None,
-                                definition: spec.profile.agent.as_ref().map(|one| one.name.clone()),
-                            }),
-                            entries: entries.clone(),
-                            worktree: placed.as_ref().map(Placed::row),
-                            by_person,
-                        }
-                    };
-                let children = spec
-                    .directives
-                    .iter()
-                    .zip(agents.into_iter().zip(&placed))
-                    .map(worker)
-                    .collect();
-                let owner = self.owner()?.name().to_owned();
-                self.commit(parent, from, children, Some(owner)).await
-            }
-        };
-        if result.is_err() {
-            for placed in placed {
-                self.unplace(placed).await;
-            }
-        }
-        result
-    }
-
-    /// A child that inherits everything; whoever gives it less sets its context.
-    pub(crate) fn child_of(
-        &self,
-        parent: &AgentRecord,
-        standing: Standing,
-        name: Option<String>,
-    ) -> NewAgent {
-        let below = match standing {
-            Standing::Worker | Standing::Hidden => 1,
-            Standing::Root | Standing::Peer => 0,
-        };
-        NewAgent {
-            id: self.new_id(),
-            name,
-            standing,
-            context: ContextMode::Full,
-            settings: parent.settings.clone(),
-            head: Head { hash: parent.head, body: None },
-            directory: parent.directory.clone(),
-            reach: parent.reach.clone(),
-            depth: parent.depth + below,
-        }
-    }
-
-    pub(crate) async fn commit(
-        &self,
-        parent: &AgentRecord,
-        from: ForkFrom,
-        children: Vec<NewChild>,
-        owner: Option<String>,
-    ) -> Result<Vec<Forked>, RuntimeError> {
-        if parent.state == AgentState::Dead {
-            return Err(StoreError::Dead { agent: parent.id }.into());
-        }
-        let (parent, now_ms) = (parent.id, self.now_ms());
-        let request = ForkRequest { parent, from, parent_fence: None, children, owner, now_ms };
-        Ok(self.store().fork(request).await?)
+        Ok(open_calls(&fold).is_empty().then_some(last))
     }
 
     /// The first place at or after `asked` where a conversation may be cut: behind the results of calls, not between

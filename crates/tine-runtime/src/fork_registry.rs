@@ -7,12 +7,15 @@ use async_trait::async_trait;
 use tine_fork::run::Journal;
 use tine_fork::{ForkEntry, ForkRegistry, ForkResult, ForkRunId};
 use tine_model::{AgentState, Standing};
-use tine_store::{ForkFrom, Lease, NewChild, StoreError};
+use tine_store::{Lease, StoreError};
 
 use crate::budget::OnBudget;
+use crate::children::Births;
 use crate::error::RuntimeError;
+use crate::fork::ForkSpec;
 use crate::journal::StoreJournal;
 use crate::runtime::Runtime;
+use crate::worktrees::Cause as Reason;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -38,19 +41,18 @@ impl StoreRegistry {
         let runtime = &self.runtime;
         let parent = runtime.store().resolve(fork.parent).await?;
         let parent = runtime.store().agent(parent).await?;
-        let child = runtime.child_of(&parent, Standing::Worker, None);
-        let agent = child.id;
-        let children = vec![NewChild {
-            agent: child,
-            task: None,
-            entries: Vec::new(),
-            worktree: None,
-            by_person: false,
-        }];
-        let owner = runtime.owner()?.name().to_owned();
-        let made = runtime.commit(&parent, ForkFrom::LastEntry, children, Some(owner)).await?;
-        let lease = made.into_iter().find_map(|made| made.lease);
-        let lease = lease.ok_or(StoreError::Fenced { agent })?;
+        let spec = ForkSpec::of(parent.id);
+        let births = Births {
+            parent: &parent,
+            spec: &spec,
+            standing: Standing::Worker,
+            cause: Reason::Run,
+            held: true,
+        };
+        let unborn = runtime.unborn(&births, vec![None]).await?;
+        let made = runtime.bear(&births, unborn).await?.forked.into_iter().next();
+        let lease = made.and_then(|made| made.lease);
+        let lease = lease.ok_or_else(|| StoreError::no_agent(parent.id))?;
         if let Err(error) = runtime.mark(&lease, AgentState::Running).await {
             // Nobody will run it, so nobody may seem to; the error of the return would hide the more important one.
             drop(runtime.give_back(&lease).await);
@@ -60,7 +62,7 @@ impl StoreRegistry {
         let journal = StoreJournal::new(
             Arc::clone(runtime.store()),
             runtime.ports(),
-            (agent, lease.fence),
+            (lease.agent, lease.fence),
             model,
         )
         .spending(runtime.purse(&parent, &lease, OnBudget::End));

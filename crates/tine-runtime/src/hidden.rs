@@ -7,60 +7,43 @@
 //! It is made by the fork transaction and holds a lease from its first moment. It asks nobody: its filter and its reach
 //! (`Reach::notes`) decide what it may do.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{
     AgentId, AgentRecord, Block, ContextMode, Message, Role, Standing, StopKind, WireFormat,
 };
-use tine_store::{Head as StoredHead, Lease, NewChild, StoreError};
+use tine_store::{Forked, Head as StoredHead, Lease, NewAgent, StoreError};
 use tine_wire::{Head, HeadParts};
 
 use crate::budget::OnBudget;
+use crate::children::Births;
 use crate::confine::{Confinement, ReachWish};
-use crate::crew::WorkerProfile;
 use crate::error::RuntimeError;
-use crate::fork::ForkGuard;
-use crate::inherit::{Inherit, Inherited};
-use crate::model_words::ModelWords;
+use crate::fork::{ForkGuard, ForkSpec};
+use crate::inherit::Inherit;
 use crate::permission::{DenyAll, Permissions};
 use crate::registry::check_name;
 use crate::run::{Prepared, RunOptions, RunOutcome};
 use crate::runtime::Runtime;
+use crate::worktrees::Cause;
 
 /// What a hidden run is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenSpec {
-    /// The agent that it is forked from, and whose tree pays.
-    pub parent: AgentId,
-    /// A name that no living agent has.
-    pub name: Option<String>,
-    /// How much of the parent it has, and in which form.
-    pub inherit: Inherit,
-    /// Its model; `None` for the parent's. Refused with a native history, because no cache serves it then.
-    pub model: Option<ModelWords>,
-    /// Where it works; `None` for the parent's directory. Absolute.
-    pub directory: Option<PathBuf>,
+    /// The agent that it is forked from, and whose tree pays; what it has of it, and what it may touch. A person's word may name a
+    /// place that the parent does not write in, such as a directory of notes.
+    pub fork: ForkSpec,
     /// Whether its model is asked to answer as evenly as it can (temperature 0): with a head of its own alone, and where the provider
     /// takes a temperature.
     pub steady: bool,
-    /// What it may touch. A person's word may name a place that the parent does not write in, such as a directory of notes.
-    pub reach: ReachWish,
 }
 
 impl HiddenSpec {
     /// A hidden run that knows everything its parent knows, works in its directory, and writes nothing.
     pub fn of(parent: AgentId) -> Self {
-        Self {
-            parent,
-            name: None,
-            inherit: Inherit::Full,
-            model: None,
-            directory: None,
-            steady: false,
-            reach: ReachWish::Narrow(tine_model::Reach::read_only()),
-        }
+        let reach = ReachWish::Narrow(tine_model::Reach::read_only());
+        Self { fork: ForkSpec { reach, ..ForkSpec::of(parent) }, steady: false }
     }
 }
 
@@ -76,42 +59,38 @@ pub struct Hidden {
 impl Runtime {
     /// Makes a hidden run, in one transaction that leaves the parent's log as it is. Nothing is sent yet.
     pub async fn hidden(&self, spec: HiddenSpec) -> Result<Hidden, RuntimeError> {
-        check_name(spec.name.as_deref())?;
-        let guard = ForkGuard::take(&self.forking, spec.parent)?;
-        let parent = self.store().agent(spec.parent).await?;
-        let Inherited { from, context, entries, .. } =
-            self.inherited(&parent, None, spec.inherit).await?;
-        let mut agent = self.child_of(&parent, Standing::Hidden, spec.name);
-        agent.context = context;
-        let profile =
-            WorkerProfile { model: spec.model, ..WorkerProfile::inheriting(spec.inherit) };
-        (agent.settings, agent.head) =
-            self.worker_head(&parent, (agent.id, None), &profile).await?;
-        let takes_temperature = agent.settings.model.format() != WireFormat::Anthropic
-            && agent.settings.thinking.is_none();
-        if spec.steady && spec.inherit == Inherit::Fresh && takes_temperature {
-            let parts = self.frozen_head(&parent).await?.restated(agent.settings.clone())?;
-            let head = Head::render(HeadParts {
-                scheme: self.facts(&agent.settings.model).scheme,
-                cache_key: Some(format!("tine-{}", agent.id)),
-                temperature: Some(0.0),
-                ..parts
-            });
-            agent.head = StoredHead { hash: head.hash(), body: Some(head.to_stored()) };
+        let HiddenSpec { fork, steady } = spec;
+        check_name(fork.name.as_deref())?;
+        let guard = ForkGuard::take(&self.forking, fork.parent)?;
+        let parent = self.store().agent(fork.parent).await?;
+        let births = Births {
+            parent: &parent,
+            spec: &fork,
+            standing: Standing::Hidden,
+            cause: Cause::Run,
+            held: true,
+        };
+        let mut unborn = self.unborn(&births, vec![None]).await?;
+        for NewAgent { id, settings, head, .. } in unborn.iter_mut().map(|child| &mut child.agent) {
+            let takes_temperature =
+                settings.model.format() != WireFormat::Anthropic && settings.thinking.is_none();
+            if steady && fork.inherit == Inherit::Fresh && takes_temperature {
+                let parts = self.frozen_head(&parent).await?.restated(settings.clone())?;
+                let rendered = Head::render(HeadParts {
+                    scheme: self.facts(&settings.model).scheme,
+                    cache_key: Some(format!("tine-{id}")),
+                    temperature: Some(0.0),
+                    ..parts
+                });
+                *head = StoredHead { hash: rendered.hash(), body: Some(rendered.to_stored()) };
+            }
         }
-        agent.reach = spec.reach.within(&parent.reach);
-        if let Some(directory) = spec.directory {
-            agent.directory = directory.to_string_lossy().into_owned();
-        }
-        let id = agent.id;
-        let by_person = matches!(spec.reach, ReachWish::Person(_));
-        let children = vec![NewChild { agent, task: None, entries, worktree: None, by_person }];
-        let owner = self.owner()?.name().to_owned();
-        let made = self.commit(&parent, from, children, Some(owner)).await?;
+        let made = self.bear(&births, unborn).await?.forked.into_iter().next();
         drop(guard);
-        let lease = made.into_iter().find_map(|made| made.lease);
-        let lease = lease.ok_or(StoreError::Fenced { agent: id })?;
-        let record = self.store().agent(id).await?;
+        let (lease, record) = match made {
+            Some(Forked { lease: Some(lease), record, .. }) => (lease, record),
+            Some(_) | None => return Err(StoreError::no_agent(parent.id).into()),
+        };
         Ok(Hidden { record, lease })
     }
 

@@ -12,6 +12,7 @@ mod cache;
 mod cache_note;
 mod cached_content;
 mod changes;
+mod children;
 mod codec;
 mod compact;
 mod confine;
@@ -21,6 +22,7 @@ mod crew_tools;
 mod dispatch;
 mod dream;
 mod error;
+mod error_kind;
 mod estimate;
 mod explain;
 mod export;
@@ -89,20 +91,21 @@ pub use confine::{Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, Spawn, SpawnPolicy, Unwatched, WorkerProfile,
+    ForkChoice, Spawn, SpawnPolicy, Unwatched,
 };
 pub use dream::{
     DreamAsk, DreamContext, DreamOutcome, DreamRules, DreamRun, DreamSettings, DreamStatus,
     Dreamed, Gate, SessionOrder,
 };
 pub use error::RuntimeError;
+pub use error_kind::ErrorKind;
 pub use estimate::{EstimateSpec, ForkEstimate, KnownBy, Usual};
 pub use explain::ExplainedRequest;
 pub use export::{ExportShape, ExportSpec, to_messages};
 pub use fan::{FAN_MAX, FanSpec, FanWatcher};
 pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
-pub use fork::{ForkMade, ForkSpec, ForkWorktree, OpenCall, TOOLS_WAIT_MS};
+pub use fork::{ForkMade, ForkSpec, ForkWorktree, OpenCall, QuietWait, TOOLS_WAIT};
 pub use fork_registry::StoreRegistry;
 pub use hidden::{Hidden, HiddenSpec};
 pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
@@ -124,7 +127,7 @@ pub use registry::{MAIL_BYTES_MAX, attributed};
 pub use removal::Removal;
 pub use requests::{Answered, offers};
 pub use rewrite::{RewindTo, Rewound};
-pub use run::{RunOptions, RunOutcome};
+pub use run::{RunOptions, RunOutcome, Said};
 pub use runtime::{NewRoot, Runtime};
 pub use shell::UserCommand;
 pub use side::Side;
@@ -139,7 +142,7 @@ pub use tine_fork::cache::VALUE_PER_SECOND_DEFAULT;
 pub use tine_fork::host::{Clock, Ids};
 pub use tine_fork::merge_note::{MergeNote, Wording};
 pub use tine_store::{
-    AgentFilter, BudgetRow, Candidate as AgentCandidate, Caps, MailId, PermissionFilter,
+    AgentFilter, BudgetRow, Candidate as AgentCandidate, Caps, MailId, MailRow, PermissionFilter,
     PermissionRow, RemovedAgent, StoreError, UsageSum,
 };
 pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use tine_model::{AgentId, AgentRecord, AgentState, TaskRecord, WorktreeRecord};
-use tine_store::{AgentFilter, UsageSum};
+use tine_store::{AgentFilter, MailRow, UsageSum};
 
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -68,6 +68,11 @@ impl Runtime {
     /// Returns true if some process has the lease on an agent: it runs it, or is about to.
     pub async fn is_held(&self, agent: AgentId) -> Result<bool, RuntimeError> {
         Ok(self.store().lease(agent).await?.is_some())
+    }
+
+    /// The messages that an agent has not read, the oldest first.
+    pub async fn unread_mail(&self, agent: AgentId) -> Result<Vec<MailRow>, RuntimeError> {
+        Ok(self.store().unread_mail(agent).await?)
     }
 
     /// Returns true if an agent has mail that it has not read.

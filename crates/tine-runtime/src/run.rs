@@ -9,7 +9,7 @@ use tine_fork::run::{Compactor, Observer, Run, RunError, RunEvent, RunLimits, Ru
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
-use tine_store::{Lease, SetState, StoreError};
+use tine_store::{Lease, MailId, SetState, StoreError};
 use tine_tools::{AGENT_VARIABLE, Gap, Place};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +70,15 @@ pub struct RunOutcome {
     pub report: RunReport,
 }
 
+/// What became of words for an agent.
+#[derive(Debug)]
+pub enum Said {
+    /// It ran with them.
+    Ran(Box<RunOutcome>),
+    /// It reads them at its next turn: another run has it.
+    Mailed(MailId),
+}
+
 /// One agent's run, prepared: the lease is held.
 pub(crate) struct Prepared<'a> {
     pub(crate) loaded: Loaded,
@@ -122,6 +131,22 @@ impl Runtime {
         let report = result?;
         released?;
         Ok(RunOutcome { agent, report })
+    }
+
+    /// Says something to an agent: runs it with these words, or leaves them for its next turn where another run has it.
+    pub async fn say(
+        &self,
+        agent: AgentId,
+        prompt: Prompt,
+        options: &RunOptions,
+    ) -> Result<Said, RuntimeError> {
+        let text = prompt.text.clone();
+        match self.run_with(agent, Some(prompt), options).await {
+            Err(RuntimeError::Store(StoreError::Held { .. })) => {
+                Ok(Said::Mailed(self.send(agent, text).await?))
+            }
+            ran => Ok(Said::Ran(Box::new(ran?))),
+        }
     }
 
     async fn run_leased(

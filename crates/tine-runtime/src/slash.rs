@@ -1,8 +1,11 @@
 //! The arguments of `/fork`.
 
-use tine_model::{EntryId, ModelSettings};
+use tine_model::{AgentId, EntryId};
 
+use crate::fork::ForkSpec;
+use crate::inherit::Inherit;
 use crate::model_words::ModelWords;
+use crate::worktrees::{Placement, Start};
 
 /// What follows `/fork`, read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,6 +16,8 @@ pub struct ForkWords {
     pub at: Option<EntryId>,
     /// What the fork is to be called.
     pub name: Option<String>,
+    /// How much it inherits, and in which form; all, unless it is said.
+    pub inherit: Inherit,
     /// Another model.
     pub model: Option<ModelWords>,
     /// Whether the conversation may be sent anew to it.
@@ -24,9 +29,21 @@ pub struct ForkWords {
 }
 
 impl ForkWords {
-    /// The settings of a fork with another model, made from its parent's; `None` where it keeps those.
-    pub fn settings(&self, parent: &ModelSettings) -> Option<ModelSettings> {
-        self.model.as_ref().map(|model| model.settings(parent))
+    /// The fork of this agent that is meant.
+    pub fn fork_of(&self, parent: AgentId) -> ForkSpec {
+        let place = match self.worktree {
+            true => Placement::Worktree(Start::State),
+            false => Placement::Shared,
+        };
+        ForkSpec {
+            at: self.at,
+            name: self.name.clone(),
+            inherit: self.inherit,
+            model: self.model.clone(),
+            accept_cache_loss: self.accept_cache_loss,
+            place,
+            ..ForkSpec::of(parent)
+        }
     }
 }
 
@@ -44,7 +61,7 @@ pub enum SlashError {
     Trailing(String),
     /// There is no such flag.
     #[error(
-        "Unknown flag {0} (it is --at, --name, --model, --accept-cache-loss, --worktree or --bg)"
+        "Unknown flag {0} (it is --at, --name, --context, --model, --accept-cache-loss, --worktree or --bg)"
     )]
     UnknownFlag(String),
     /// A flag without its value.
@@ -64,6 +81,9 @@ pub enum SlashError {
     /// A level of reasoning that is none.
     #[error("Invalid thinking level '{0}' (must be: none, low, med, high)")]
     InvalidLevel(String),
+    /// A value of `--context` that is none.
+    #[error("--context is full, digest, graduated, last:N or fresh, not {0}")]
+    NoContext(String),
     /// A value of `--at` that is no entry.
     #[error("--at takes the number of an entry, not {0}")]
     NoEntry(String),
@@ -108,6 +128,12 @@ pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
             "--name" => {
                 let (value, after) = value("--name", after)?;
                 words.name = Some(value.to_owned());
+                after
+            }
+            "--context" => {
+                let (value, after) = value("--context", after)?;
+                let inherit = value.parse();
+                words.inherit = inherit.map_err(|_| SlashError::NoContext(value.to_owned()))?;
                 after
             }
             "--model" => {
@@ -194,12 +220,13 @@ mod tests {
             prompt: Some("try".into()),
             at: Some(EntryId(7)),
             name: Some("b".into()),
+            inherit: Inherit::Turns(3),
             model: Some(ModelWords::parse("sim/echo/high").unwrap()),
             accept_cache_loss: true,
             worktree: true,
             background: true,
         };
-        let text = "--at 7 --name a --bg \"try\" --name b\n--model sim/echo/high --worktree --accept-cache-loss";
+        let text = "--at 7 --name a --bg \"try\" --name b\n--model sim/echo/high --context last:3 --worktree --accept-cache-loss";
         assert_eq!(parse_fork(text), Ok(words));
         let said = |text| parse_fork(text).unwrap_err().to_string();
         let said = [
@@ -210,6 +237,7 @@ mod tests {
             "--model x/y",
             "--model openai/x/y",
             "--nmae a",
+            "--context all",
             "\"a\" \"b\"",
         ]
         .map(said);
@@ -220,7 +248,8 @@ mod tests {
         --model requires an argument
         Unknown model 'x/y' (it is provider/name)
         Invalid thinking level 'y' (must be: none, low, med, high)
-        Unknown flag --nmae (it is --at, --name, --model, --accept-cache-loss, --worktree or --bg)
+        Unknown flag --nmae (it is --at, --name, --context, --model, --accept-cache-loss, --worktree or --bg)
+        --context is full, digest, graduated, last:N or fresh, not all
         Unexpected text after the prompt: "b"
         "#);
     }

@@ -22,16 +22,18 @@ mod writers;
 use std::sync::{Arc, Mutex};
 
 use fixture::{House, options};
+use std::time::Duration;
 use tine_cache::{Asked, Launch, Plan};
 use tine_fork::run::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
-use tine_model::{AgentId, AgentState, EntryBody, Outcome, TaskStatus};
+use tine_model::{AgentId, AgentState, Block, EntryBody, Outcome, TaskStatus};
 use tine_runtime::{
-    DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec, KillSpec, Permissions, RewindTo, Rewound,
-    RunOptions, RuntimeError,
+    DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec, KillSpec, Permissions, QuietWait, RewindTo,
+    Rewound, RunOptions, RuntimeError, TOOLS_WAIT,
 };
 use tine_store::{AgentFilter, NewMail, StoreError};
-use tine_testkit::{Answer, Gate, ScriptedModel};
+use tine_testkit::{Answer, Gate, ScriptedModel, until_some_async};
+use tokio_util::sync::CancellationToken;
 
 fn fork_of(parent: AgentId) -> ForkSpec {
     ForkSpec::of(parent)
@@ -220,6 +222,50 @@ async fn a_root_is_killed_only_where_roots_are_asked_for() {
 }
 
 #[tokio::test]
+async fn a_fork_that_waits_too_long_for_tools_is_given_up() {
+    let waits = r#"{"command":"while [ ! -e go ]; do sleep 0.02; done"}"#;
+    let house = House::new(ScriptedModel::new([
+        Answer::calls([("c1", "Bash", waits)]),
+        Answer::text("done"),
+    ]))
+    .await;
+    let runtime = &house.runtime;
+    let root = house.root().await;
+    let cancel = CancellationToken::new();
+    let wait = |patience, on_wait| QuietWait { patience, cancel: &cancel, on_wait };
+    let idle = runtime.when_quiet(root, wait(Duration::ZERO, &|| panic!("nothing runs"))).await;
+    assert_eq!(idle.unwrap(), None);
+    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll));
+    let free = RunOptions { permissions, ..options() };
+    let run = runtime.run(root, Some("go".into()), &free);
+    let forks = async {
+        until_some_async("the call", async || {
+            let last = runtime.log(root, None).await.unwrap().pop()?;
+            matches!(last.body, EntryBody::Message(message) if message.tool_calls().count() == 1)
+                .then_some(())
+        })
+        .await;
+        let late = runtime.when_quiet(root, wait(Duration::ZERO, &|| {})).await;
+        assert!(matches!(late, Err(RuntimeError::ToolsRun(_))), "{late:?}");
+        let told = std::sync::atomic::AtomicU32::new(0);
+        let on_wait = || {
+            told.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        };
+        let wait = QuietWait { patience: TOOLS_WAIT, cancel: &cancel, on_wait: &on_wait };
+        let quiet = runtime.when_quiet(root, wait);
+        let ends = async { std::fs::write(house.home.path().join("go"), "").unwrap() };
+        let (at, ()) = tokio::join!(quiet, ends);
+        assert_eq!(told.load(std::sync::atomic::Ordering::SeqCst), 1);
+        let fold = runtime.fold(root, at.unwrap()).await.unwrap();
+        let blocks: Vec<_> = fold.items().flat_map(|item| item.message.blocks().to_vec()).collect();
+        let is_result = |block: &Block| matches!(block, Block::ToolResult { .. });
+        assert_eq!(blocks.iter().filter(|block| is_result(block)).count(), 1);
+    };
+    let (run, ()) = tokio::join!(run, forks);
+    assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+}
+
+#[tokio::test]
 async fn mail_is_delivered_once_at_the_next_turn() {
     let house =
         House::new(ScriptedModel::new([Answer::text("first"), Answer::text("second")])).await;
@@ -323,14 +369,7 @@ async fn siblings_send_the_same_bytes_up_to_their_directive() {
     house.clock.advance_ms(3_600_000);
     let directives: Vec<String> = ('a'..='h').map(|task| format!("{task} job")).collect();
     let watcher = Arc::new(Ends::default());
-    let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
-        directives,
-        plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
     let fan = house.runtime.fan(spec, &options(), watcher.clone()).await.unwrap();
     assert_eq!(*watcher.launch.lock().unwrap(), Some(Launch::LeaderFirst));
     assert_eq!(watcher.ended.lock().unwrap().len(), 8);
@@ -362,14 +401,7 @@ async fn a_worker_that_fails_does_not_take_its_siblings_down() {
     .await;
     let root = house.root().await;
     let directives = vec!["good".to_owned(), "bad".to_owned()];
-    let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
-        directives,
-        plan: Asked::Leader,
-        place: tine_runtime::Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Leader };
     let fan = house.runtime.fan(spec, &options(), Arc::new(Ends::default())).await.unwrap();
     let statuses: Vec<_> = fan.tasks.iter().map(|task| task.status).collect();
     assert_eq!(statuses, [TaskStatus::Completed, TaskStatus::Failed]);

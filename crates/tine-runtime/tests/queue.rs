@@ -139,14 +139,7 @@ async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_
     let root = house.root().await;
     let fan = |parent| {
         let directives = vec!["work".to_owned()];
-        FanSpec {
-            parent,
-            at: None,
-            profile: tine_runtime::WorkerProfile::default(),
-            directives,
-            plan: Asked::Auto,
-            place: tine_runtime::Placement::Shared,
-        }
+        FanSpec { fork: tine_runtime::ForkSpec::of(parent), directives, plan: Asked::Auto }
     };
     let above = house.runtime.fan(fan(root), &options(), Arc::new(Unwatched)).await.unwrap();
     let mut desk = desk();
@@ -397,14 +390,8 @@ async fn an_answer_for_the_tree_serves_the_siblings_that_wait() {
     let house = House::new(ScriptedModel::answering(reply)).await;
     let root = house.root().await;
     let directives = vec!["one".to_owned(), "two".to_owned(), "three".to_owned()];
-    let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
-        directives,
-        plan: Asked::Together,
-        place: tine_runtime::Placement::Shared,
-    };
+    let spec =
+        FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Together };
     let options = asking(Arc::new(DenyAll), patient());
     let fan = house.runtime.fan(spec, &options, Arc::new(Unwatched));
     let answered = async {

@@ -1,8 +1,8 @@
 //! What callers ask of a store: plain parameter structs. Ids and times are theirs to choose.
 
 use tine_model::{
-    AgentId, AgentState, ContextMode, EntryId, ModelSettings, Reach, Standing, StopKind,
-    TaskRecord, TaskStatus, Usage, WorktreeRecord,
+    AgentId, AgentRecord, AgentState, ContextMode, EntryId, ModelSettings, Reach, Standing,
+    StopKind, TaskRecord, TaskStatus, Usage, WorktreeRecord,
 };
 
 use crate::{EntryKind, Fence, Lease};
@@ -235,6 +235,8 @@ pub struct Forked {
     pub child_event: EntryId,
     /// The lease on the child, where the request named an owner.
     pub lease: Option<Lease>,
+    /// The child as it is stored.
+    pub record: AgentRecord,
 }
 
 /// Ends a task and tells its spawner, at once or not at all.

@@ -66,7 +66,12 @@ pub(crate) fn read_models(file: &Path) -> (Models, Option<Failure>) {
     let path = file.display();
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return (bundled, None),
+        // A home that is no directory is told when it is opened.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return (bundled, None);
+        }
         Err(error) => {
             return (bundled, Some(Failure::input(format!("cannot read {path}")).because(&error)));
         }

@@ -225,7 +225,7 @@ pub(crate) enum Command {
     /// Mark a place of a conversation to come back to
     #[command(after_help = examples::MARK, arg = trusts_nothing())]
     Mark(MarkArgs),
-    /// Take a conversation back to a mark, an entry, or before the last prompt
+    /// Take a conversation back: to a mark, or before the last prompt
     #[command(after_help = examples::REWIND, arg = trusts_nothing())]
     Rewind(RewindArgs),
     /// Begin an agent's conversation anew

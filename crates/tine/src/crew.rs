@@ -8,7 +8,7 @@ use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, TaskRecord};
 use tine_runtime::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, Inherit, ModelWords, SpawnPolicy, WorkerProfile,
+    ForkChoice, ForkSpec, Inherit, ModelWords, SpawnPolicy,
 };
 
 use crate::cli::{LimitArgs, WorkerArgs};
@@ -91,17 +91,19 @@ pub(crate) fn crew(
     })
 }
 
-/// What a person says of a worker; `usual` is what it inherits unless that is said.
-pub(crate) fn profile(
+/// The worker of this agent that a person means; `usual` is what it inherits unless that is said.
+pub(crate) fn worker_of(
+    parent: AgentId,
     args: &WorkerArgs,
     usual: Inherit,
     definitions: &Definitions,
-) -> Result<WorkerProfile, Failure> {
-    Ok(WorkerProfile {
-        context: args.context.unwrap_or(usual),
+) -> Result<ForkSpec, Failure> {
+    Ok(ForkSpec {
+        inherit: args.context.unwrap_or(usual),
         agent: args.definition.as_deref().map(|name| named(name, definitions)).transpose()?,
         model: args.model.as_deref().map(ModelWords::parse).transpose()?,
         accept_cache_loss: args.accept_cache_loss,
+        ..ForkSpec::of(parent)
     })
 }
 

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::{NameError, with_causes};
 use tine_runtime::{
-    AgentCandidate, ConnectError, NotKept, NotesError, OLDEST_GIT, RuntimeError, SlashError,
-    StoreError, WallError, WorktreeError, WorktreeRefusal,
+    AgentCandidate, ConnectError, ErrorKind, NotKept, NotesError, OLDEST_GIT, RuntimeError,
+    SlashError, StoreError, WallError, WorktreeError, WorktreeRefusal,
 };
 use tine_wire::{FailureKind, ImportError, NoAnswer};
 
@@ -140,6 +140,18 @@ impl Failure {
         self.hints.iter().for_each(|hint| print_hint(hint));
     }
 
+    /// An error of the runtime's: its kind says which code.
+    fn known(error: &dyn Error, kind: ErrorKind) -> Self {
+        let code = match kind {
+            ErrorKind::BadInput => BAD_INPUT,
+            ErrorKind::OverBudget => BUDGET,
+            ErrorKind::Cancelled => INTERRUPTED,
+            ErrorKind::TimedOut => TIMED_OUT,
+            ErrorKind::Failed => FAILED,
+        };
+        Self::of(code, error)
+    }
+
     fn of(code: u8, error: &dyn Error) -> Self {
         let mut failure = Self { code, message: error.to_string(), hints: Vec::new() };
         if let Some(source) = error.source() {
@@ -157,73 +169,72 @@ pub(crate) fn print_hint(hint: &str) {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let input = |hint: &str| Self::of(BAD_INPUT, &error).hint(hint);
-        let failed = |hint: &str| Self::of(FAILED, &error).hint(hint);
+        let told = Self::known(&error, ErrorKind::from(&error));
         match &error {
-            StoreError::Newer { .. } => failed(
+            StoreError::Newer { .. } => told.hint(
                 "a newer tine wrote this database; use that version, or set TINE_HOME to another directory",
             ),
-            StoreError::ReadOnly { .. } => failed(
+            StoreError::ReadOnly { .. } => told.hint(
                 "make the directory and the file writable, or set TINE_HOME to a directory that is",
             ),
-            StoreError::Full { .. } => failed(
+            StoreError::Full { .. } => told.hint(
                 "free some space and run the command again; everything acknowledged so far is kept",
             ),
             StoreError::Busy { .. } => {
-                failed("another process writes for very long, or is paused; run the command again")
+                told.hint("another process writes for very long, or is paused; run the command again")
             }
-            StoreError::Corrupt { .. } | StoreError::Foreign { .. } => failed(
+            StoreError::Corrupt { .. } | StoreError::Foreign { .. } => told.hint(
                 "move the file and those beside it away, and tine makes a new one; `sqlite3 FILE .recover` saves what can still be read",
             ),
             StoreError::Io { .. } | StoreError::Database { .. } => {
-                failed("check the disk and the path, or set TINE_HOME to another directory")
+                told.hint("check the disk and the path, or set TINE_HOME to another directory")
             }
-            StoreError::NotFound { .. } => input("`tine ps --all` lists all agents"),
+            StoreError::NotFound { .. } => told.hint("`tine ps --all` lists all agents"),
             StoreError::Ambiguous { candidates, .. } => {
                 let shown: Vec<String> = candidates.iter().map(candidate).collect();
-                input(&format!("give more characters of an id; it may be {}", shown.join(", ")))
+                told.hint(format!("give more characters of an id; it may be {}", shown.join(", ")))
             }
             StoreError::Id(_) => {
-                input("an agent is named by its name or by the first characters of its id")
+                told.hint("an agent is named by its name or by the first characters of its id")
             }
             StoreError::NameTaken { .. } => {
-                input("choose another name, or rename the other agent first")
+                told.hint("choose another name, or rename the other agent first")
             }
             StoreError::Dead { .. } => {
-                input("a dead agent stays dead; `tine ps --all` lists its relatives")
+                told.hint("a dead agent stays dead; `tine ps --all` lists its relatives")
             }
             StoreError::NotDead { agent } => {
                 let hint = format!("`tine kill {}` ends it and all below it", agent.short());
-                input(&hint)
+                told.hint(&hint)
             }
-            StoreError::Held { .. } => Self::of(FAILED, &error)
+            StoreError::Held { .. } => told
                 .hint("wait for it, `tine stop` it, or `tine fork` the agent and work in the fork"),
-            StoreError::UnknownPermission { .. } => input(
+            StoreError::UnknownPermission { .. } => told.hint(
                 "`tine permission list` lists what waits; a request is named by at least four characters of its id",
             ),
             StoreError::AmbiguousPermission { candidates, .. } => {
                 let shown: Vec<String> = candidates.iter().map(ToString::to_string).collect();
-                input(&format!("give more characters; it may be {}", shown.join(", ")))
+                told.hint(format!("give more characters; it may be {}", shown.join(", ")))
             }
             StoreError::Settled { permission } => {
                 let by = permission.answered_by.as_deref();
                 let by = by.map_or(String::new(), |by| format!(" by {by}"));
                 let at = permission.answered_ms.unwrap_or(permission.created_ms);
                 let state = permission.state.as_str();
-                failed(&format!("it was {state}{by} at {}", moment(at)))
+                told.hint(format!("it was {state}{by} at {}", moment(at)))
             }
-            StoreError::TooWide { widest, .. } => input(&format!(
+            StoreError::TooWide { widest, .. } => told.hint(format!(
                 "the widest scope that this answer may have is `{}`",
                 widest.as_str()
             )),
             StoreError::NotStanding { .. } => {
-                input("`tine permission rules` lists the answers that stand")
+                told.hint("`tine permission rules` lists the answers that stand")
             }
-            StoreError::OverBudget { root, reached, .. } => Self::of(BUDGET, &error)
+            StoreError::OverBudget { root, reached, .. } => told
                 .hint(format!("{} raises it", raise(reached.cap, &root.short()))),
-            StoreError::UnknownEntry { .. } => input("`tine show AGENT` lists its entries"),
-            StoreError::MailboxFull { .. } => input("run the agent, so that it reads its mail"),
-            _ => Self::of(FAILED, &error),
+            StoreError::UnknownEntry { .. } => told.hint("`tine show AGENT` lists its entries"),
+            StoreError::MailboxFull { .. } => told.hint("run the agent, so that it reads its mail"),
+            _ => told,
         }
     }
 }
@@ -255,6 +266,7 @@ impl From<SlashError> for Failure {
             | SlashError::Trailing(_)
             | SlashError::UnknownFlag(_)
             | SlashError::NoArgument(_)
+            | SlashError::NoContext(_)
             | SlashError::NoEntry(_) => Self::of(BAD_INPUT, &error),
         }
     }
@@ -270,149 +282,147 @@ impl From<NotKept> for Failure {
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
+        let told = Self::known(&error, error.kind());
         match error {
             RuntimeError::Store(error) => error.into(),
             RuntimeError::Connect(ConnectError::Llm(error)) => (&error).into(),
-            RuntimeError::Connect(ConnectError::Scenario { .. }) => Self::of(BAD_INPUT, &error)
+            RuntimeError::Connect(ConnectError::Scenario { .. }) => told
                 .hint("a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file"),
-            RuntimeError::Connect(ConnectError::Key { .. }) => Self::of(BAD_INPUT, &error).hint(
+            RuntimeError::Connect(ConnectError::Key { .. }) => told.hint(
                 "try the command by hand; `tine login PROVIDER` stores another one, or a key",
             ),
-            RuntimeError::ForkInProgress => Self::of(FAILED, &error),
-            RuntimeError::NoDirective => Self::of(USAGE, &error).hint("give each worker a task with -d TEXT"),
-            RuntimeError::TooMany { .. } => Self::of(BAD_INPUT, &error).hint("split the work over several fans"),
+            RuntimeError::ToolsRun(agent) => told
+                .hint(format!("`tine fork {} --at ENTRY` forks from before them", agent.short())),
+            RuntimeError::NoDirective => Self { code: USAGE, ..told }.hint("give each worker a task with -d TEXT"),
+            RuntimeError::TooMany { .. } => told.hint("split the work over several fans"),
             RuntimeError::NothingToSend(_) => {
-                Self::of(BAD_INPUT, &error).hint("give a prompt as an argument or on standard input")
+                told.hint("give a prompt as an argument or on standard input")
             }
             RuntimeError::Entry { .. } | RuntimeError::Head(_) | RuntimeError::NoHead(_) => {
-                Self::of(FAILED, &error).hint("the database is damaged or of another version; the other agents still work")
+                told.hint("the database is damaged or of another version; the other agents still work")
             }
-            RuntimeError::Import(ImportError::Record { .. }) => Self::of(BAD_INPUT, &error)
+            RuntimeError::Import(ImportError::Record { .. }) => told
                 .hint("without that line the rest can be imported; a line that is cut off is left out by itself"),
-            RuntimeError::Import(ImportError::Shape { .. }) => Self::of(BAD_INPUT, &error)
+            RuntimeError::Import(ImportError::Shape { .. }) => told
                 .hint("without --format tine finds out by itself what the file is"),
-            RuntimeError::Import(_) | RuntimeError::AssistantFirst => Self::of(BAD_INPUT, &error).hint(
+            RuntimeError::Import(_) | RuntimeError::AssistantFirst => told.hint(
                 "the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode",
             ),
-            RuntimeError::DigestNeeded { .. } => Self::of(BAD_INPUT, &error)
+            RuntimeError::DigestNeeded { .. } => told
                 .hint("without --context it is taken as a digest"),
-            RuntimeError::NotAsSent { .. } => Self::of(BAD_INPUT, &error)
+            RuntimeError::NotAsSent { .. } => told
                 .hint("without --as-sent its messages are taken behind a system prompt and tools of tine's own"),
-            RuntimeError::Message(_) => Self::of(BAD_INPUT, &error),
             RuntimeError::Name { why: NameError::LikeId, ref name } => {
                 let hint = format!("put a letter beyond f into it, as in `x-{name}`");
-                Self::of(BAD_INPUT, &error).hint(hint)
+                told.hint(hint)
             }
             RuntimeError::Name { .. } => {
-                Self::of(BAD_INPUT, &error).hint("a name is one word of at most 64 characters")
+                told.hint("a name is one word of at most 64 characters")
             }
             RuntimeError::NoTask(_) => {
-                Self::of(BAD_INPUT, &error).hint("`tine ps` marks workers; `tine task list` lists their tasks")
+                told.hint("`tine ps` marks workers; `tine task list` lists their tasks")
             }
-            RuntimeError::NoDefinition(_) => Self::of(BAD_INPUT, &error)
+            RuntimeError::NoDefinition(_) => told
                 .hint("put its file back into .tine/agents or the agents folder beside config.toml"),
             RuntimeError::TaskEnded(agent) => {
                 let agent = agent.short();
-                Self::of(BAD_INPUT, &error).hint(format!("`tine task resume {agent} TEXT` lets it go on with your text"))
+                told.hint(format!("`tine task resume {agent} TEXT` lets it go on with your text"))
             }
             RuntimeError::FollowUpWaits(_) => {
-                Self::of(BAD_INPUT, &error).hint("wait for its report: `tine task output TASK --block`")
+                told.hint("wait for its report: `tine task output TASK --block`")
             }
-            RuntimeError::Panicked(_) => Self::of(FAILED, &error),
-            RuntimeError::CacheLoss { .. } => Self::of(BAD_INPUT, &error)
+            RuntimeError::CacheLoss { .. } => told
                 .hint("without --model the fork keeps its parent's model, and with it the cache")
                 .hint("--context digest tells the other model the conversation as a shorter text")
                 .hint("--accept-cache-loss sends all of it anew"),
             RuntimeError::Llm(error) => (&error).into(),
-            RuntimeError::NothingToCompact(_) => Self::of(BAD_INPUT, &error)
+            RuntimeError::NothingToCompact(_) => told
                 .hint("--keep-tokens keeps less of it word for word"),
-            RuntimeError::NoAnswer { .. } => Self::of(FAILED, &error)
+            RuntimeError::NoAnswer { .. } => told
                 .hint("nothing has changed; run it again, or `tine fork --context digest` the agent"),
-            RuntimeError::NoParent(_) => Self::of(BAD_INPUT, &error)
+            RuntimeError::NoParent(_) => told
                 .hint("`tine tree` shows who was forked from whom"),
-            RuntimeError::NoAncestor { source_agent, .. } => Self::of(BAD_INPUT, &error).hint(format!(
+            RuntimeError::NoAncestor { source_agent, .. } => told.hint(format!(
                 "conclusions go to {}'s parent, or to an agent above it; `tine tree` shows them",
                 source_agent.short()
             )),
-            RuntimeError::NothingToBringBack { source_agent, .. } => Self::of(BAD_INPUT, &error)
+            RuntimeError::NothingToBringBack { source_agent, .. } => told
                 .hint(format!("`tine show {}` shows its conversation", source_agent.short())),
-            RuntimeError::SourceRuns(agent) => Self::of(FAILED, &error).hint(format!(
+            RuntimeError::SourceRuns(agent) => told.hint(format!(
                 "`tine wait {0}` waits for its end, `tine stop {0}` stops it",
                 agent.short()
             )),
             RuntimeError::KillsRoot { agent, .. } => {
                 let short = agent.short();
-                Self::of(BAD_INPUT, &error)
+                told
                     .hint(format!("`tine stop {short}` ends what runs there; all of it can be resumed"))
                     .hint(format!("`tine kill --root {short}` kills it for good"))
             }
             RuntimeError::NoMark { agent, .. } => {
                 let hint = format!("`tine mark {} --list` lists them", agent.short());
-                Self::of(BAD_INPUT, &error).hint(hint)
+                told.hint(hint)
             }
-            RuntimeError::NothingToRewind(_) => Self::of(BAD_INPUT, &error),
-            RuntimeError::RuleForOnce => Self::of(BAD_INPUT, &error)
+            RuntimeError::RuleForOnce => told
                 .hint("add --scope agent, --scope tree or --scope always"),
-            RuntimeError::NotOffered { ref offered, .. } => Self::of(BAD_INPUT, &error).hint(match offered {
+            RuntimeError::NotOffered { ref offered, .. } => told.hint(match offered {
                 Some(rule) => format!("`{}` is", one_line(rule)),
                 None => "no wider rule is; leave --rule out".to_owned(),
             }),
             RuntimeError::EmptyMail => {
-                Self::of(BAD_INPUT, &error).hint("give the message as an argument or on standard input")
+                told.hint("give the message as an argument or on standard input")
             }
-            RuntimeError::MailTooLong { .. } => Self::of(BAD_INPUT, &error)
+            RuntimeError::MailTooLong { .. } => told
                 .hint("write it to a file, and send a message that names the file"),
-            RuntimeError::Wall(WallError::Network) => Self::of(FAILED, &error)
+            RuntimeError::Wall(WallError::Network) => told
                 .hint("a run without --network, confine.network and worktree.setup_network needs none of this")
                 .hint(crate::confine::ADVICE),
             RuntimeError::Wall(_) | RuntimeError::WriteRoot(_) | RuntimeError::Confinement => {
-                Self::of(FAILED, &error).hint(crate::confine::ADVICE)
+                told.hint(crate::confine::ADVICE)
             }
-            RuntimeError::Owner(_) => Self::of(FAILED, &error)
+            RuntimeError::Owner(_) => told
                 .hint("make the directory writable, or set TINE_HOME to a directory that is"),
             RuntimeError::Worktree(error) => error.into(),
-            RuntimeError::Notes(NotesError::Conflict(_)) => Self::of(BAD_INPUT, &error)
+            RuntimeError::Notes(NotesError::Conflict(_)) => told
                 .hint("take the later runs back first, or edit the notes by hand"),
-            RuntimeError::Notes(NotesError::Foreign(_)) => Self::of(BAD_INPUT, &error)
+            RuntimeError::Notes(NotesError::Foreign(_)) => told
                 .hint("name another directory for notes: `memory_dir` under [dream] in your config.toml"),
             RuntimeError::Notes(NotesError::Settings(_) | NotesError::Nested(_)) => {
-                Self::of(BAD_INPUT, &error).hint("take it out of the notes; `tine dream status` says where they are")
+                told.hint("take it out of the notes; `tine dream status` says where they are")
             }
-            RuntimeError::Notes(_) => Self::of(FAILED, &error)
+            RuntimeError::Notes(_) => told
                 .hint("`tine dream status` says where the notes are"),
             RuntimeError::NothingToUndo(_) | RuntimeError::UndoneBefore(_) => {
-                Self::of(BAD_INPUT, &error).hint("`tine dream log` lists the runs")
+                told.hint("`tine dream log` lists the runs")
             }
-            RuntimeError::Setup { .. } => Self::of(FAILED, &error)
+            RuntimeError::Setup { .. } => told
                 .hint("`[worktree] setup` in config.toml is the command; it runs behind the wall that workers have")
                 .hint("setup_network = [\"HOST\"] beside it gives it hosts, true all public web servers, `[confine] writable` more directories"),
-            RuntimeError::NoWorktrees => Self::of(BAD_INPUT, &error)
+            RuntimeError::NoWorktrees => told
                 .hint("`[worktree] enabled` in config.toml turns them on"),
             RuntimeError::NoWorktree(_) => {
-                Self::of(BAD_INPUT, &error).hint("`tine worktree list` lists those that have one")
+                told.hint("`tine worktree list` lists those that have one")
             }
             RuntimeError::WorktreeRemoved(agent) => {
                 let agent = agent.short();
-                Self::of(BAD_INPUT, &error).hint(format!("`tine worktree recover {agent}` brings it back"))
+                told.hint(format!("`tine worktree recover {agent}` brings it back"))
             }
             RuntimeError::WorktreePurged(agent) => {
                 let agent = agent.short();
-                Self::of(BAD_INPUT, &error).hint(format!(
+                told.hint(format!(
                     "its work is gone; `tine worktree recover {agent} --anew` makes a worktree as the checkout stands now"
                 ))
             }
             RuntimeError::WorktreeLost { agent, .. } => {
                 let agent = agent.short();
-                Self::of(BAD_INPUT, &error).hint(format!(
+                told.hint(format!(
                     "`tine worktree recover {agent}` makes it again as it began, with the commits that git still has"
                 ))
             }
-            RuntimeError::RepositoryMoved { .. } => Self::of(BAD_INPUT, &error)
+            RuntimeError::RepositoryMoved { .. } => told
                 .hint("`tine worktree repair`, in the place where it is now, finds it again; nothing is lost"),
-            RuntimeError::WorktreeThere { .. } => Self::of(BAD_INPUT, &error),
             RuntimeError::NoOrigin { owner, .. } => {
                 let other = "--to DIR names another checkout of the repository";
-                Self::of(BAD_INPUT, &error).hint(match owner {
+                told.hint(match owner {
                     Some(owner) => format!(
                         "it was the worktree of another agent: `tine worktree recover {}` brings it back; {other}",
                         owner.short()
@@ -420,24 +430,31 @@ impl From<RuntimeError> for Failure {
                     None => other.to_owned(),
                 })
             }
-            RuntimeError::OtherRepository(_) => Self::of(BAD_INPUT, &error)
+            RuntimeError::OtherRepository(_) => told
                 .hint("--to takes a checkout of the repository that the worktree is of"),
             RuntimeError::UnknownCommit { agent, .. } => {
                 let agent = agent.short();
-                Self::of(BAD_INPUT, &error).hint(format!("`tine diff {agent} --json` lists its commits"))
+                told.hint(format!("`tine diff {agent} --json` lists its commits"))
             }
             RuntimeError::WorktreeShared(_) => {
-                Self::of(BAD_INPUT, &error).hint("`tine ps` lists them; `tine kill` ends one")
+                told.hint("`tine ps` lists them; `tine kill` ends one")
             }
-            RuntimeError::Filter(_) => Self::of(FAILED, &error).hint("the directory of an agent must exist"),
-            RuntimeError::Place(_) => Self::of(BAD_INPUT, &error).hint("the directory of an agent must exist"),
+            RuntimeError::Filter(_) | RuntimeError::Place(_) => {
+                told.hint("the directory of an agent must exist")
+            }
+            RuntimeError::ForkInProgress
+            | RuntimeError::ForkGivenUp
+            | RuntimeError::Panicked(_)
+            | RuntimeError::Message(_)
+            | RuntimeError::NothingToRewind(_)
+            | RuntimeError::WorktreeThere { .. } => told,
         }
     }
 }
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
-        let failed = |hint: &str| Self::of(FAILED, &error).hint(hint);
+        let told = Self::known(&error, ErrorKind::from(&error));
         match &error {
             WorktreeError::Refused(refusal) => {
                 let hint = match refusal {
@@ -469,14 +486,13 @@ impl From<WorktreeError> for Failure {
                         "wait until whatever writes there is done, or add the files to .gitignore"
                     }
                 };
-                Self::of(BAD_INPUT, &error).hint(hint)
+                told.hint(hint)
             }
             WorktreeError::Obstructed(obstacle) => {
-                Self::of(BAD_INPUT, &error).hint(obstacle.hint())
+                told.hint(obstacle.hint())
             }
             WorktreeError::TakenBack { kept, .. } => {
-                let failure = Self::of(FAILED, &error);
-                kept.iter().fold(failure, |failure, kept| {
+                kept.iter().fold(told, |failure, kept| {
                     let path = kept.path.display();
                     failure.hint(match &kept.before {
                         Some(before) => {
@@ -487,18 +503,18 @@ impl From<WorktreeError> for Failure {
                 })
             }
             WorktreeError::NoGit(_) => {
-                failed(&format!("install git {OLDEST_GIT} or later, and have it on the PATH"))
+                told.hint(format!("install git {OLDEST_GIT} or later, and have it on the PATH"))
             }
-            WorktreeError::OldGit { .. } => failed(
+            WorktreeError::OldGit { .. } => told.hint(
                 "`command -v git` names the program; Debian 12, Ubuntu 24.04 and later releases have a later one",
             ),
-            WorktreeError::Git { .. } => failed("nothing of the checkout has changed"),
+            WorktreeError::Git { .. } => told.hint("nothing of the checkout has changed"),
             WorktreeError::TooLong { .. } => {
-                failed("a filter or the network may hang; run the git command by hand to see")
+                told.hint("a filter or the network may hang; run the git command by hand to see")
             }
-            WorktreeError::Output { .. } => Self::of(FAILED, &error),
+            WorktreeError::Output { .. } => told,
             WorktreeError::File { .. } => {
-                failed("check the disk and the permissions; nothing of the checkout has changed")
+                told.hint("check the disk and the permissions; nothing of the checkout has changed")
             }
         }
     }
@@ -506,49 +522,48 @@ impl From<WorktreeError> for Failure {
 
 impl From<&LlmError> for Failure {
     fn from(error: &LlmError) -> Self {
-        let input = |hint: &str| Self::of(BAD_INPUT, error).hint(hint);
-        let failed = |hint: &str| Self::of(FAILED, error).hint(hint);
+        let told = Self::known(error, ErrorKind::from(error));
         match error {
-            LlmError::MissingKey { variable } => input(&format!(
+            LlmError::MissingKey { variable } => told.hint(format!(
                 "store the key with `tine login`, or set {variable}; `--model sim/echo` needs none"
             )),
-            LlmError::MissingBaseUrl { variable, .. } => input(&format!(
+            LlmError::MissingBaseUrl { variable, .. } => told.hint(format!(
                 "set {}, or base_url in config.toml, to the server's address (for Ollama http://localhost:11434/v1)",
                 variable.unwrap_or("the base URL")
             )),
             LlmError::BadBaseUrl { .. } => {
-                input("a base URL looks like https://host or http://localhost:11434/v1")
+                told.hint("a base URL looks like https://host or http://localhost:11434/v1")
             }
-            LlmError::BadKey => input("copy the key again, without blanks and line ends"),
+            LlmError::BadKey => told.hint("copy the key again, without blanks and line ends"),
             LlmError::Setup { .. }
             | LlmError::WrongFormat { .. }
             | LlmError::Unsupported { .. }
             | LlmError::BadCachedName { .. }
-            | LlmError::BadHeader { .. } => Self::of(FAILED, error),
-            LlmError::Unreachable { .. } => failed(
+            | LlmError::BadHeader { .. } => told,
+            LlmError::Unreachable { .. } => told.hint(
                 "check the network, the proxy settings and the base URL; nothing is lost, `tine run --continue` goes on",
             ),
             LlmError::Refused { failure, .. } if failure.kind == FailureKind::Overflow => {
-                window_hints(Self::of(FAILED, error))
+                window_hints(told)
             }
-            LlmError::Refused { failure, .. } => failed(refused_hint(failure.kind)),
+            LlmError::Refused { failure, .. } => told.hint(refused_hint(failure.kind)),
             LlmError::NoAnswer { reason, .. } => match reason {
-                NoAnswer::WindowFull => window_hints(Self::of(FAILED, error)),
-                NoAnswer::Failed(_) | NoAnswer::Empty => failed(
+                NoAnswer::WindowFull => window_hints(told),
+                NoAnswer::Failed(_) | NoAnswer::Empty => told.hint(
                     "nothing is lost; `tine run --continue` asks again, and another model may answer: --model",
                 ),
-                NoAnswer::UnknownEnd(_) => failed(
+                NoAnswer::UnknownEnd(_) => told.hint(
                     "its words are kept, and may not be all; `tine run --continue` with a message goes on from them",
                 ),
             },
             LlmError::Broken { .. } | LlmError::Timeout { .. } => {
-                failed("what arrived is kept; `tine run --continue` asks again")
+                told.hint("what arrived is kept; `tine run --continue` asks again")
             }
-            LlmError::Protocol { .. } => failed(
+            LlmError::Protocol { .. } => told.hint(
                 "does the base URL belong to this provider? A proxy on the way may change answers",
             ),
             LlmError::Cancelled { .. } => {
-                Self { code: INTERRUPTED, ..Self::of(INTERRUPTED, error) }
+                told
             }
         }
     }

@@ -11,7 +11,7 @@ use tine_model::{
     AgentId, AgentRecord, AgentState, Message, ModelRef, Outcome, Reach, TaskStatus, Writes,
 };
 use tine_runtime::{
-    BackgroundCommand, CrewWatcher, ForkMade, Hidden, HiddenSpec, Permissions, ReachWish,
+    BackgroundCommand, CrewWatcher, ForkMade, ForkSpec, Hidden, HiddenSpec, Permissions, ReachWish,
     RunOptions, RuntimeError, Unwatched,
 };
 use tokio_util::sync::CancellationToken;
@@ -116,13 +116,14 @@ impl<'a> Talk<'a> {
     /// Makes a hidden run that writes nothing but notes, tells it this, and prints the run.
     pub(crate) async fn run_hidden(
         self,
-        spec: HiddenSpec,
+        fork: ForkSpec,
         (notes, told): (PathBuf, &str),
     ) -> Result<u8, Failure> {
         let filter = AutoMemFilter::new(&notes).map_err(|error| {
             Failure::input(format!("no notes can be kept in {}", notes.display())).because(&error)
         })?;
-        let spec = HiddenSpec { reach: ReachWish::Person(Reach::notes(notes)), ..spec };
+        let fork = ForkSpec { reach: ReachWish::Person(Reach::notes(notes)), ..fork };
+        let spec = HiddenSpec { fork, steady: false };
         let hidden = self.context.runtime.hidden(spec).await?;
         let record = hidden.record.clone();
         let filter = Arc::new(filter.in_directory(Path::new(&record.directory)));

@@ -58,7 +58,9 @@ impl Runtime {
             }
             (false, None) => return Ok(None),
         };
-        let hidden = self.hidden(HiddenSpec { inherit, model, ..HiddenSpec::of(agent) }).await?;
+        let mut spec = HiddenSpec::of(agent);
+        (spec.fork.inherit, spec.fork.model) = (inherit, model);
+        let hidden = self.hidden(spec).await?;
         let filter = ReadOnlyFilter::new().in_directory(Path::new(&record.directory));
         Ok(Some(AwayWriter { hidden, directive, filter }))
     }

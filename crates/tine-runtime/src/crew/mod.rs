@@ -10,7 +10,7 @@
 mod definition;
 mod gate;
 mod policy;
-mod profile;
+mod role;
 mod spawn;
 
 use std::sync::Arc;
@@ -24,8 +24,7 @@ use crate::confine::Confinement;
 pub use definition::{AgentDefinition, DEFINITION_BYTES_MAX, DefinitionError, Definitions};
 pub(crate) use gate::refusal;
 pub use policy::{ForkChoice, SpawnPolicy};
-pub use profile::WorkerProfile;
-pub(crate) use profile::WorkerRole;
+pub(crate) use role::WorkerRole;
 pub use spawn::Spawn;
 pub(crate) use spawn::{FORK, Spawner, told, worker_options};
 

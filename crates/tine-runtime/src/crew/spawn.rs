@@ -7,19 +7,21 @@ use tine_fork::run::{Conversation, RunLimits, Snapshot};
 use tine_fork::worker::{Inherits, fresh_directive, worker_directive};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, Block, Message, RawJson, Role, Standing, StopKind};
-use tine_store::{NewAgent, NewChild, NewTask, StoreError};
+use tine_store::{Forked, NewTask, StoreError};
 
-use crate::confine::{Confinement, ReachWish};
-use crate::crew::{AgentDefinition, Definitions, WorkerProfile, WorkerRole};
+use crate::children::Births;
+use crate::confine::Confinement;
+use crate::crew::{AgentDefinition, Definitions, WorkerRole};
 use crate::error::RuntimeError;
-use crate::inherit::{Inherit, Inherited};
+use crate::fork::ForkSpec;
+use crate::inherit::Inherit;
 use crate::permission::Permissions;
 use crate::prompt::environment_note;
 use crate::registry::check_name;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::worker::{Start, WorkerRun};
-use crate::worktrees::{Cause, Placed, Placement};
+use crate::worktrees::Cause;
 
 /// Most workers that one run has at the same time, at any depth. More would overrun every provider's rate limits, and the machine's.
 const WORKERS_LIVE_MAX: usize = 256;
@@ -30,18 +32,14 @@ pub(crate) const FORK: &str = "fork";
 /// A worker to be started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spawn {
+    /// Whose fork it is, and what it is made of.
+    pub fork: ForkSpec,
     /// What it is told to do.
     pub prompt: String,
     /// The same in a few words.
     pub description: Option<String>,
-    /// A name that no living agent has.
-    pub name: Option<String>,
-    /// What it inherits, as which agent it works, and with which model.
-    pub profile: WorkerProfile,
     /// Where its run stops by itself.
     pub limits: RunLimits,
-    /// Where it works.
-    pub place: Placement,
 }
 
 /// Who starts a worker.
@@ -62,8 +60,9 @@ impl Runtime {
         spawn: Spawn,
         options: &RunOptions,
     ) -> Result<AgentId, RuntimeError> {
-        check_name(spawn.name.as_deref())?;
-        if spawn.prompt.trim().is_empty() {
+        let Spawn { fork, prompt, description, limits } = spawn;
+        check_name(fork.name.as_deref())?;
+        if prompt.trim().is_empty() {
             return Err(RuntimeError::NoDirective);
         }
         let parent = spawner.record;
@@ -71,70 +70,60 @@ impl Runtime {
         if live >= WORKERS_LIVE_MAX {
             return Err(RuntimeError::TooMany { asked: live + 1, most: WORKERS_LIVE_MAX });
         }
-        let (profile, role) = (&spawn.profile, WorkerRole::of(&spawn.profile));
-        let at = spawner.snapshot.and_then(Snapshot::at);
-        let child = self.child_of(parent, Standing::Worker, spawn.name.clone());
-        let agent = child.id;
-        let (settings, head) = self.worker_head(parent, (agent, at), profile).await?;
+        let role = WorkerRole::of(&fork);
+        let at = fork.at.or_else(|| spawner.snapshot.and_then(Snapshot::at));
+        let reach = options.crew.confinement.reach.clone();
+        let fork = ForkSpec { at, reach, ..fork };
+        let births = Births {
+            parent,
+            spec: &fork,
+            standing: Standing::Worker,
+            cause: if spawner.top.is_some() { Cause::Run } else { Cause::Command },
+            held: true,
+        };
+        let definition = fork.agent.as_ref().map(|definition| definition.name.clone());
+        let task = NewTask { directive: prompt.clone(), description, definition };
+        let unborn = self.unborn(&births, vec![Some(task)]).await?;
         // All of the conversation that is in memory, behind the head that it has there.
-        let is_in_memory = profile.context == Inherit::Full && head.body.is_none();
+        let is_in_memory = fork.inherit == Inherit::Full
+            && unborn.iter().all(|child| child.agent.head.body.is_none());
         let snapshot = spawner.snapshot.filter(|_| is_in_memory);
-        let reach = options.crew.confinement.reach.within(&parent.reach);
-        let child = NewAgent { settings: settings.clone(), head, reach, ..child };
-        let llm = self.ports().models.connect(&settings.model).await?;
-        let task = NewTask {
-            directive: spawn.prompt.clone(),
-            description: spawn.description.clone(),
-            definition: profile.agent.as_ref().map(|definition| definition.name.clone()),
+        let model =
+            unborn.first().map_or(&parent.settings.model, |child| &child.agent.settings.model);
+        let llm = self.ports().models.connect(model).await?;
+        let made = self.bear(&births, unborn).await?.forked.into_iter().next();
+        let (lease, record) = match made {
+            Some(Forked { lease: Some(lease), record, .. }) => (lease, record),
+            Some(_) | None => return Err(StoreError::no_agent(parent.id).into()),
         };
-        let inherited = self.inherited(parent, at, profile.context).await?;
-        let Inherited { from, context, entries, .. } = inherited;
-        let child = NewAgent { context, ..child };
-        let owner = Some(self.owner()?.name().to_owned());
-        let cause = if spawner.top.is_some() { Cause::Run } else { Cause::Command };
-        let placed = self.place(agent, parent, (&spawn.place, cause)).await?;
-        let child = placed.iter().fold(child, |child, placed| placed.moved(child));
-        let directory = child.directory.clone();
-        let worktree = placed.as_ref().map(Placed::row);
-        let by_person = matches!(options.crew.confinement.reach, ReachWish::Person(_));
-        let task = Some(task);
-        let children = vec![NewChild { agent: child, task, entries, worktree, by_person }];
-        let made = match self.commit(parent, from, children, owner).await {
-            Ok(made) => made,
-            Err(error) => {
-                self.unplace(placed).await;
-                return Err(error);
-            }
-        };
-        let lease = made.into_iter().find_map(|made| made.lease);
-        let lease = lease.ok_or(StoreError::Fenced { agent })?;
+        let agent = record.id;
         let conversation = match snapshot {
             Some(snapshot) => Ok(snapshot.fork()),
             None => self.load(agent, options.caching).await.map(|loaded| loaded.conversation),
         };
         let conversation = match conversation {
             Ok(conversation) => conversation,
-            Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
+            Err(error) => return Err(self.never_began(&lease, &prompt, error).await),
         };
-        let strips = self.facts(&settings.model).strips_reasoning;
-        let place = match self.told_place(agent, &directory, &role).await {
+        let strips = self.facts(&record.settings.model).strips_reasoning;
+        let place = match self.told_place(agent, &record.directory, &role).await {
             Ok(place) => place,
-            Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
+            Err(error) => return Err(self.never_began(&lease, &prompt, error).await),
         };
         let told =
-            told((&role, &spawn.prompt), (&conversation, &place), (strips, &options.crew.inherits));
+            told((&role, &prompt), (&conversation, &place), (strips, &options.crew.inherits));
         let entered = self.live().enter(agent, spawner.top.unwrap_or(agent), &options.cancel);
         // Whoever stops all below its spawner may have looked before this one was there.
         let stopped = self.live().asked(parent.id).filter(|how| *how == StopKind::Hard);
         stopped.into_iter().for_each(|how| entered.stop.ask(how));
         let run = WorkerRun {
             lease,
-            directive: spawn.prompt.clone(),
-            start: Start::first(told, spawn.prompt, conversation),
+            directive: prompt.clone(),
+            start: Start::first(told, prompt, conversation),
             entered,
             llm,
         };
-        let options = worker_options(options, &role, spawn.limits);
+        let options = worker_options(options, &role, limits);
         self.start(run, options);
         Ok(agent)
     }

@@ -13,7 +13,8 @@ use super::arguments::{
     AgentArguments, ContextArgument, Isolation, StartArguments, bounded, description, read,
 };
 use super::{CrewTool, CrewTools, Told};
-use crate::crew::{AgentDefinition, FORK, Spawn, Spawner, WorkerProfile};
+use crate::crew::{AgentDefinition, FORK, Spawn, Spawner};
+use crate::fork::ForkSpec;
 use crate::inherit::Inherit;
 use crate::model_words::ModelWords;
 use crate::tasks::OUTPUT_WAIT_MAX;
@@ -63,14 +64,14 @@ impl CrewTools {
     /// The price of a worker that starts from this conversation, where one is known and above what is spent unasked.
     async fn price_to_confirm(&self, tool: CrewTool, input: &RawJson) -> Option<Reason> {
         let threshold = self.options.crew.confirm_above?;
-        let (profile, prompt) = match tool {
+        let (fork, prompt) = match tool {
             CrewTool::Agent => {
                 let arguments: AgentArguments = read(input).ok()?;
-                (self.agents_profile(&arguments).ok()?, arguments.prompt)
+                (self.agents_fork(&arguments).ok()?, arguments.prompt)
             }
             CrewTool::TaskStart => {
                 let arguments: StartArguments = read(input).ok()?;
-                (self.tasks_profile(&arguments).ok()?, arguments.prompt)
+                (self.tasks_fork(&arguments).ok()?, arguments.prompt)
             }
             CrewTool::TaskList
             | CrewTool::TaskOutput
@@ -79,7 +80,7 @@ impl CrewTools {
             | CrewTool::TaskClear
             | CrewTool::TaskWait => return None,
         };
-        if !matches!(profile.context, Inherit::Full | Inherit::Turns(_)) {
+        if !matches!(fork.inherit, Inherit::Full | Inherit::Turns(_)) {
             return None;
         }
         let caching = self.options.caching;
@@ -99,37 +100,36 @@ impl CrewTools {
         if let (Some(false), Some(refusal)) = (background, policy.foreground_refusal()) {
             return Err(Told(refusal.to_owned()));
         }
-        let profile = self.agents_profile(&arguments)?;
+        let fork = self.agents_fork(&arguments)?;
+        let place = match arguments.isolation {
+            Some(Isolation::Worktree) => Placement::Worktree(Start::State),
+            Some(Isolation::Shared) | None => Placement::Shared,
+        };
         let limits = self.options.crew.limits;
         let time = arguments.timeout.map(Duration::from_secs);
         let spawn = Spawn {
+            fork: ForkSpec { name: arguments.name.filter(|name| !name.is_empty()), place, ..fork },
             prompt: bounded("prompt", arguments.prompt)?,
             description: description(arguments.description),
-            name: arguments.name.filter(|name| !name.is_empty()),
-            profile,
             limits: RunLimits { time: shorter(limits.time, time), ..limits },
-            place: match arguments.isolation {
-                Some(Isolation::Worktree) => Placement::Worktree(Start::State),
-                Some(Isolation::Shared) | None => Placement::Shared,
-            },
         };
         let waits = !policy.forks() && background != Some(true);
         self.start(spawn, waits, context).await
     }
 
     /// What a call of `Agent` says of the worker.
-    fn agents_profile(&self, arguments: &AgentArguments) -> Result<WorkerProfile, Told> {
+    fn agents_fork(&self, arguments: &AgentArguments) -> Result<ForkSpec, Told> {
         let (usual, agent) = match arguments.subagent_type.as_deref() {
             Some(FORK) => (Inherit::Full, None),
             None if self.options.crew.policy.forks_by_itself() => (Inherit::Full, None),
             agent => (Inherit::Fresh, agent),
         };
         let context = arguments.context.as_ref().map(ContextArgument::read).transpose()?;
-        self.profile(context.unwrap_or(usual), agent, arguments.model.as_deref())
+        self.fork_as(context.unwrap_or(usual), agent, arguments.model.as_deref())
     }
 
     /// What a call of `TaskStart` says of the worker.
-    pub(super) fn tasks_profile(&self, arguments: &StartArguments) -> Result<WorkerProfile, Told> {
+    pub(super) fn tasks_fork(&self, arguments: &StartArguments) -> Result<ForkSpec, Told> {
         let context = arguments.context.as_ref().map(ContextArgument::read).transpose()?;
         let context = match (arguments.fork, context) {
             (Some(true), Some(context)) if context != Inherit::Full => {
@@ -142,24 +142,24 @@ impl CrewTools {
             (Some(true), _) => Inherit::Full,
             (Some(false) | None, context) => context.unwrap_or(Inherit::Fresh),
         };
-        self.profile(context, arguments.agent.as_deref(), arguments.model.as_deref())
+        self.fork_as(context, arguments.agent.as_deref(), arguments.model.as_deref())
     }
 
-    fn profile(
+    fn fork_as(
         &self,
-        context: Inherit,
+        inherit: Inherit,
         agent: Option<&str>,
         model: Option<&str>,
-    ) -> Result<WorkerProfile, Told> {
+    ) -> Result<ForkSpec, Told> {
         let refusal = self.options.crew.policy.fork_refusal();
-        if let Some(refusal) = refusal.filter(|_| context != Inherit::Fresh) {
+        if let Some(refusal) = refusal.filter(|_| inherit != Inherit::Fresh) {
             return Err(Told(refusal.to_owned()));
         }
         let agent =
             agent.filter(|name| !name.is_empty()).map(|name| self.named(name)).transpose()?;
         let model = model.filter(|model| !model.is_empty()).map(ModelWords::parse).transpose();
         let model = model.map_err(|error| Told(format!("`model`: {error}.")))?;
-        Ok(WorkerProfile { context, agent, model, accept_cache_loss: false })
+        Ok(ForkSpec { inherit, agent, model, ..ForkSpec::of(self.record.id) })
     }
 
     /// The defined agent of this name.
@@ -190,14 +190,13 @@ impl CrewTools {
         waits: bool,
         context: &CallContext,
     ) -> Result<String, Told> {
-        let inherits = match spawn.profile.context {
+        let inherits = match spawn.fork.inherit {
             Inherit::Full => "forked from this conversation",
             Inherit::Turns(_) => "forked from the last turns of this conversation",
             Inherit::Digest(_) => "with this conversation as a shorter text",
             Inherit::Fresh => "fresh",
         };
-        let agent =
-            if spawn.profile.agent.is_some() { ", as the agent that you named" } else { "" };
+        let agent = if spawn.fork.agent.is_some() { ", as the agent that you named" } else { "" };
         let (record, snapshot) = (&self.record, context.snapshot.as_ref());
         let spawner = Spawner { record, snapshot, top: Some(self.top) };
         let worker = self.runtime.spawn(spawner, spawn, &self.options).await?;

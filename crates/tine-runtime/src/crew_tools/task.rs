@@ -20,7 +20,6 @@ use crate::stop::{Receipt, StopSpec};
 use crate::tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskView, Waited,
 };
-use crate::worktrees::Placement;
 
 /// How much of each tool's answer `TaskOutput` shows, in characters: the worker has seen all of it, its spawner wants to follow.
 const RESULT_CHARS_MAX: usize = 300;
@@ -49,14 +48,12 @@ impl CrewTools {
             }
             return self.task_resume(task, arguments.prompt).await;
         }
-        let profile = self.tasks_profile(&arguments)?;
+        let fork = self.tasks_fork(&arguments)?;
         let spawn = Spawn {
+            fork,
             prompt: bounded("prompt", arguments.prompt)?,
             description: description(arguments.description),
-            name: None,
-            profile,
             limits: self.options.crew.limits,
-            place: Placement::Shared,
         };
         self.start(spawn, false, context).await
     }

@@ -30,6 +30,7 @@ use crate::codec;
 use crate::confine::ReachWish;
 use crate::crew::Crew;
 use crate::error::RuntimeError;
+use crate::fork::ForkSpec;
 use crate::hidden::HiddenSpec;
 use crate::inherit::Inherit;
 use crate::memory::{self, Notes, Projects};
@@ -305,13 +306,13 @@ impl Runtime {
             true => (DreamContext::Warm, Inherit::Full),
             false => (DreamContext::Digest, Inherit::Fresh),
         };
-        let spec = HiddenSpec {
+        let fork = ForkSpec {
             inherit,
             model: settings.model.clone(),
             reach: ReachWish::Person(Reach::notes(settings.memory_dir.clone())),
-            steady: true,
-            ..HiddenSpec::of(last.id)
+            ..ForkSpec::of(last.id)
         };
+        let spec = HiddenSpec { fork, steady: true };
         let hidden = self.hidden(spec).await?;
         let run = hidden.agent();
         let told = self.told_sessions(&sessions, is_warm.then_some(last.id), settings).await?;

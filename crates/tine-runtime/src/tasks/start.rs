@@ -13,14 +13,14 @@ impl Runtime {
     /// caller: a person may always fork. Nobody is held up by it: [`settled`](Self::settled) waits.
     pub async fn start_task(
         &self,
-        spawner: AgentId,
         spawn: Spawn,
         options: &RunOptions,
     ) -> Result<AgentId, RuntimeError> {
         self.recover().await?;
-        let record = self.store().agent(spawner).await?;
+        let (fork, _) = self.at_boundary(spawn.fork).await?;
+        let record = self.store().agent(fork.parent).await?;
         let spawner = Spawner { record: &record, snapshot: None, top: None };
-        self.spawn(spawner, spawn, options).await
+        self.spawn(spawner, Spawn { fork, ..spawn }, options).await
     }
 
     /// Waits until this process runs neither the agent nor any worker below it. Returns at once where it runs none.

@@ -172,14 +172,7 @@ impl FanWatcher for Course {
 
 fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
     let directives = directives.iter().map(|text| (*text).to_owned()).collect();
-    FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent,
-        directives,
-        plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
-    }
+    FanSpec { fork: ForkSpec::of(parent), directives, plan: Asked::Auto }
 }
 
 #[tokio::test]

@@ -190,14 +190,7 @@ async fn workers_of_a_fan_are_confined_each() {
             .await;
     let options = bypass(Reach::directory(), house.home.path());
     let directives = vec!["one".to_owned(), "two".to_owned()];
-    let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
-        directives,
-        plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
     let watcher = Arc::new(Silent(Mutex::new(0)));
     house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
     assert_eq!(*watcher.0.lock().unwrap(), 2);

@@ -172,12 +172,9 @@ async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
     say(&house, root, "prompt 1").await;
     let directives = vec!["Check the parser.\nAll of it.".to_owned()];
     let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
+        fork: tine_runtime::ForkSpec::of(root),
         directives,
         plan: tine_cache::Asked::Auto,
-        place: tine_runtime::Placement::Shared,
     };
     let report =
         house.runtime.fan(spec, &options(), Arc::new(crate::Ends::default())).await.unwrap();

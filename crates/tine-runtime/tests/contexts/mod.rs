@@ -4,8 +4,8 @@ mod compacted;
 
 use tine_fork::digest::DigestProfile;
 use tine_fork::worker::worker_directive;
-use tine_model::{AgentId, Block, ContextMode, ModelSettings};
-use tine_runtime::{FanSpec, ForkMade, ForkSpec, Inherit, RuntimeError};
+use tine_model::{AgentId, Block, ContextMode};
+use tine_runtime::{FanSpec, ForkMade, ForkSpec, Inherit, ModelWords, RuntimeError};
 use tine_store::{Acquire, AgentFilter, EntryKind, NewEntry};
 use tine_testkit::{Answer, ScriptedModel};
 
@@ -38,16 +38,15 @@ async fn verdicts(house: &House, agent: AgentId) -> Vec<String> {
     requests.into_iter().filter_map(|request| request.verdict).collect()
 }
 
-fn other_model(model: &str) -> Option<ModelSettings> {
-    let model = model.parse().unwrap();
-    Some(ModelSettings { model, max_tokens: 100, thinking: None, effort: None })
+fn other_model(model: &str) -> Option<ModelWords> {
+    Some(ModelWords::parse(model).unwrap())
 }
 
 #[tokio::test]
 async fn the_last_turns_are_inherited_word_for_word() {
     let (house, root) = talked(3).await;
     let made = forked(&house, root, Inherit::Turns(2)).await;
-    assert_eq!(made.context, ContextMode::Turns);
+    assert_eq!(made.record.context, ContextMode::Turns);
     let house = house.reopened().await;
     let told = texts(&house, made.child).await;
     insta::assert_snapshot!(told.join("\n"), @"
@@ -64,7 +63,7 @@ async fn the_last_turns_are_inherited_word_for_word() {
     assert!(!verdicts(&house, made.child).await.contains(&"diverged".to_owned()));
     // A fork of it inherits what it has, natively.
     let grandchild = forked(&house, made.child, Inherit::Full).await;
-    assert_eq!(grandchild.context, ContextMode::Full);
+    assert_eq!(grandchild.record.context, ContextMode::Full);
     assert_eq!(texts(&house, grandchild.child).await, texts(&house, made.child).await);
 }
 
@@ -86,7 +85,7 @@ async fn a_digest_is_what_its_fork_begins_with() {
     let at = house.runtime.fold(root, None).await.unwrap().entries()[1].entry.id;
     for profile in DigestProfile::ALL {
         let made = forked(&house, root, Inherit::Digest(profile)).await;
-        assert_eq!((made.context, made.digest.unwrap().messages), (ContextMode::Digest, 4));
+        assert_eq!((made.record.context, made.digest.unwrap().messages), (ContextMode::Digest, 4));
         let fold = house.runtime.fold(made.child, None).await.unwrap();
         let items: Vec<_> = fold.items().collect();
         assert_eq!(items.len(), 1);
@@ -98,18 +97,15 @@ async fn a_digest_is_what_its_fork_begins_with() {
         assert_eq!(earlier.digest.unwrap().messages, 2);
     }
     let fresh = forked(&house, root, Inherit::Fresh).await;
-    assert_eq!((fresh.fork_point, fresh.context), (None, ContextMode::Fresh));
+    assert_eq!((fresh.fork_point, fresh.record.context), (None, ContextMode::Fresh));
     assert_eq!(texts(&house, fresh.child).await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn another_model_needs_a_digest_or_a_word() {
     let (house, root) = talked(2).await;
-    let spec = |inherit| ForkSpec {
-        inherit,
-        settings: other_model("openai/gpt-6.1-sol"),
-        ..fork_of(root)
-    };
+    let spec =
+        |inherit| ForkSpec { inherit, model: other_model("openai/gpt-6.1-sol"), ..fork_of(root) };
     let before = house.runtime.store().agents(AgentFilter::All).await.unwrap().len();
     for inherit in [Inherit::Full, Inherit::Turns(1)] {
         let refused = house.runtime.fork(spec(inherit)).await.unwrap_err();
@@ -141,8 +137,8 @@ async fn reasoning_that_another_provider_signed_stays_behind() {
     );
     let root = house.new_root(house.home.path().to_owned());
     let root = house.runtime.import_messages(root, &text).await.unwrap().agent;
-    let settings = other_model("minimax/MiniMax-M3");
-    let spec = ForkSpec { settings, accept_cache_loss: true, ..fork_of(root) };
+    let model = other_model("minimax/MiniMax-M3");
+    let spec = ForkSpec { model, accept_cache_loss: true, ..fork_of(root) };
     let elsewhere = house.runtime.fork(spec).await.unwrap().child;
     let here = house.runtime.fork(fork_of(root)).await.unwrap().child;
     for (child, is_there) in [(here, true), (elsewhere, false)] {

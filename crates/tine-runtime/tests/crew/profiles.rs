@@ -6,8 +6,8 @@ use tine_cache::Asked;
 use tine_fork::run::RunEvent;
 use tine_model::{AgentId, AgentRecord, ContextMode, TaskRecord, TaskStatus};
 use tine_runtime::{
-    AgentDefinition, Definitions, FanSpec, FanTask, FanWatcher, Inherit, Placement, Resumed,
-    RunOptions, Spawn, WorkerProfile,
+    AgentDefinition, Definitions, FanSpec, FanTask, FanWatcher, ForkSpec, Inherit, Resumed,
+    RunOptions, Spawn,
 };
 use tine_testkit::{Answer, Captured};
 
@@ -200,14 +200,12 @@ async fn an_agent_in_a_full_context_stays_narrow_when_its_task_is_resumed() {
     let options = with_reader();
     say_with(&house, agent, "the word is plover", &options).await;
     let spawn = Spawn {
+        fork: ForkSpec { agent: Some(reader()), ..ForkSpec::of(agent) },
         prompt: "look".into(),
         description: None,
-        name: None,
-        profile: WorkerProfile { agent: Some(reader()), ..WorkerProfile::default() },
         limits: options.crew.limits,
-        place: Placement::Shared,
     };
-    let worker = house.runtime.start_task(agent, spawn, &options).await.unwrap();
+    let worker = house.runtime.start_task(spawn, &options).await.unwrap();
     house.runtime.settled(worker).await;
     let refusals = async || {
         let said = texts(&house, worker).await.join("\n");
@@ -235,14 +233,11 @@ async fn the_workers_of_a_fan_share_a_prefix_whatever_they_are() {
         let agent = house.root().await;
         let options = with_reader();
         say_with(&house, agent, "the word is plover", &options).await;
-        let profile = WorkerProfile { agent: Some(reader()), ..WorkerProfile::inheriting(context) };
+        let agent_of = Some(reader());
         let spec = FanSpec {
-            parent: agent,
-            at: None,
+            fork: ForkSpec { inherit: context, agent: agent_of, ..ForkSpec::of(agent) },
             directives: vec!["part 0".into(), "part 1".into()],
-            profile,
             plan: Asked::Auto,
-            place: Placement::Shared,
         };
         let fanned = house.runtime.fan(spec, &options, Arc::new(Nobody)).await.unwrap();
         let mut heads = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tine_model::TaskStatus;
-use tine_runtime::{KillSpec, Resumed, Spawn, TaskFilter, WorkerProfile};
+use tine_runtime::{ForkSpec, KillSpec, Resumed, Spawn, TaskFilter};
 use tine_testkit::{Answer, Gate};
 
 use super::{agent_call, call, calls, model, report, say, statuses, tasks, texts};
@@ -215,14 +215,12 @@ async fn a_person_starts_a_worker_of_an_agent_that_nobody_runs() {
     // What models may start does not bind a person.
     options.crew.policy.depth_max = 0;
     let spawn = Spawn {
+        fork: ForkSpec::of(agent),
         prompt: "count".into(),
         description: None,
-        name: None,
-        profile: WorkerProfile::default(),
         limits: options.crew.limits,
-        place: tine_runtime::Placement::Shared,
     };
-    let worker = house.runtime.start_task(agent, spawn, &options).await.unwrap();
+    let worker = house.runtime.start_task(spawn, &options).await.unwrap();
     house.runtime.settled(worker).await;
     let task = house.runtime.task_view(worker).await.unwrap().task;
     assert_eq!((task.status, task.spawner), (TaskStatus::Completed, agent));

@@ -190,7 +190,8 @@ async fn a_temperature_that_a_model_does_not_take_is_left_out() {
     .await;
     let agent = root(&house, "openai/gpt-6.1-sol").await;
     say(&house, agent, "one").await;
-    let spec = HiddenSpec { inherit: Inherit::Fresh, steady: true, ..HiddenSpec::of(agent) };
+    let mut spec = HiddenSpec { steady: true, ..HiddenSpec::of(agent) };
+    spec.fork.inherit = Inherit::Fresh;
     let hidden = house.runtime.hidden(spec).await.unwrap();
     let ran = house.runtime.run_hidden(hidden, Message::user("go"), &options()).await.unwrap();
     assert_eq!((ran.report.outcome, count(&house)), (Outcome::Completed, 3));

@@ -25,12 +25,9 @@ fn directives(round: usize, count: usize) -> Vec<String> {
 
 async fn fan(house: &House, parent: AgentId, round: usize) -> FanReport {
     let spec = FanSpec {
-        at: None,
-        parent,
+        fork: tine_runtime::ForkSpec::of(parent),
         directives: directives(round, 4),
-        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
     };
     house.runtime.fan(spec, &options(), Arc::new(Nobody)).await.unwrap()
 }

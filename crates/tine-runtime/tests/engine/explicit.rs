@@ -63,14 +63,7 @@ impl FanWatcher for Teller {
 
 fn spec(parent: AgentId, count: usize) -> FanSpec {
     let directives = (0..count).map(|index| format!("Task number {index:03}.")).collect();
-    FanSpec {
-        parent,
-        at: None,
-        directives,
-        profile: tine_runtime::WorkerProfile::default(),
-        plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
-    }
+    FanSpec { fork: tine_runtime::ForkSpec::of(parent), directives, plan: Asked::Auto }
 }
 
 /// What was asked of cached contents: path, and status of the answer. Creation has no name in its path.

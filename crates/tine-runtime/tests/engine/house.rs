@@ -176,14 +176,7 @@ impl House {
 
     pub(crate) async fn fan(&self, parent: AgentId, count: usize, plan: Asked) -> FanReport {
         let directives = (0..count).map(|index| format!("Task number {index:03}.")).collect();
-        let spec = FanSpec {
-            parent,
-            at: None,
-            directives,
-            profile: tine_runtime::WorkerProfile::default(),
-            plan,
-            place: tine_runtime::Placement::Shared,
-        };
+        let spec = FanSpec { fork: tine_runtime::ForkSpec::of(parent), directives, plan };
         self.runtime.fan(spec, &options(), Arc::new(Nobody)).await.unwrap()
     }
 

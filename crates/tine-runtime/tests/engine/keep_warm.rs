@@ -177,14 +177,7 @@ async fn tell(story: Story) -> Told {
     let caching = CachePolicy { keep_warm: story.keep_warm, ..CachePolicy::default() };
     let options = RunOptions { caching, ..options() };
     let directives = vec!["Task number 000.".to_owned()];
-    let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
-        directives,
-        plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
     let fan = runtime.fan(spec, &options, Arc::new(Teller(started)));
     let meanwhile = async {
         busy.recv().await.unwrap();

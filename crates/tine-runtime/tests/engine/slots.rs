@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tine_cache::{Asked, Launch, Plan};
 use tine_fork::run::RunEvent;
 use tine_model::{AgentId, TaskStatus, Usage};
-use tine_runtime::{CachePolicy, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement};
+use tine_runtime::{CachePolicy, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher};
 use tine_testkit::FakeClock;
 
 use crate::house::{House, options};
@@ -165,14 +165,7 @@ async fn a_worker_keeps_its_slot_from_turn_to_turn() {
 async fn what_a_later_worker_left_in_the_slot_is_known_to_a_later_process() {
     let (house, root, held) = warm(&scenario("llamacpp", ONE_TURN)).await;
     let directives = vec!["Task number 000.".to_owned(), "Task number 001.".to_owned()];
-    let spec = FanSpec {
-        parent: root,
-        at: None,
-        directives,
-        profile: tine_runtime::WorkerProfile::default(),
-        plan: Asked::Auto,
-        place: Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
     let ticking = Arc::new(Ticking(house.clock.clone()));
     ticking.0.advance_ms(1_000);
     let first = house.runtime.fan(spec, &options(), ticking).await.unwrap();

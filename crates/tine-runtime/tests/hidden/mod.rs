@@ -42,7 +42,8 @@ fn tidying(world: &Path, parent: AgentId) -> (HiddenSpec, RunOptions) {
     let notes = world.join("notes");
     let filter = Arc::new(AutoMemFilter::new(&notes).unwrap());
     let reach = ReachWish::Person(Reach::notes(notes));
-    let spec = HiddenSpec { reach, ..HiddenSpec::of(parent) };
+    let mut spec = HiddenSpec::of(parent);
+    spec.fork.reach = reach;
     (spec, RunOptions { filter, ..options() })
 }
 
@@ -93,7 +94,8 @@ async fn a_hidden_run_writes_notes_and_its_parent_does_not_know_of_it() {
 async fn a_hidden_run_may_begin_with_nothing_and_work_elsewhere() {
     let (house, world, root) = house(|_| vec![Answer::text("done")]).await;
     let directory = Some(world.path().join("notes"));
-    let spec = HiddenSpec { inherit: Inherit::Fresh, directory, ..HiddenSpec::of(root) };
+    let mut spec = HiddenSpec::of(root);
+    (spec.fork.inherit, spec.fork.directory) = (Inherit::Fresh, directory);
     let hidden = house.runtime.hidden(spec).await.unwrap();
     assert_eq!(Path::new(&hidden.record.directory), world.path().join("notes"));
     assert_eq!((hidden.is_native(), &hidden.record.reach), (false, &Reach::read_only()));
@@ -106,7 +108,9 @@ async fn a_hidden_run_may_begin_with_nothing_and_work_elsewhere() {
 async fn a_hidden_run_keeps_the_cache_or_says_what_it_costs() {
     let (house, _world, root) = house(|_| Vec::new()).await;
     let model = Some(ModelWords::parse("anthropic/other").unwrap());
-    let refused = house.runtime.hidden(HiddenSpec { model, ..HiddenSpec::of(root) }).await;
+    let mut spec = HiddenSpec::of(root);
+    spec.fork.model = model;
+    let refused = house.runtime.hidden(spec).await;
     assert!(matches!(refused, Err(RuntimeError::CacheLoss { .. })), "{refused:?}");
     assert_eq!(house.runtime.store().agents(AgentFilter::All).await.unwrap().len(), 1);
 }

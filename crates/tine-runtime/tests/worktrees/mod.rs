@@ -493,12 +493,9 @@ async fn a_worktree_with_files_in_the_folder_of_a_submodule_stays_and_names_it()
     let root = house.root_in(directory.clone()).await;
     say(&house, root, "Hello.").await;
     let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
+        fork: tine_runtime::ForkSpec { place: own(), ..tine_runtime::ForkSpec::of(root) },
         directives: vec!["write it".to_owned()],
         plan: Asked::Auto,
-        place: own(),
     };
     let watcher = Arc::new(crate::Ends::default());
     let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
@@ -550,12 +547,9 @@ async fn each_worker_of_a_fan_has_its_own_port_and_place() {
     say(&house, root, "Hello.").await;
     let directives = ["a", "b", "c"].map(str::to_owned).to_vec();
     let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
+        fork: tine_runtime::ForkSpec { place: own(), ..tine_runtime::ForkSpec::of(root) },
         directives,
         plan: Asked::Auto,
-        place: own(),
     };
     let watcher = Arc::new(crate::Ends::default());
     let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();

@@ -113,12 +113,9 @@ async fn what_made_a_worktree_ready_is_no_work_of_its_agent() {
     let root = house.root_in(directory.clone()).await;
     say(&house, root, "Hello.").await;
     let spec = FanSpec {
-        at: None,
-        profile: tine_runtime::WorkerProfile::default(),
-        parent: root,
+        fork: tine_runtime::ForkSpec { place: own(), ..tine_runtime::ForkSpec::of(root) },
         directives: vec!["a".into()],
         plan: Asked::Auto,
-        place: own(),
     };
     let watcher = Arc::new(crate::Ends::default());
     let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();

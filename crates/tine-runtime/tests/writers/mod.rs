@@ -199,14 +199,7 @@ async fn two_workers_of_a_fan_that_write_in_one_directory_are_told_once_each() {
     let house = House::new(model).await;
     let root = house.root().await;
     let directives = vec!["one".to_owned(), "two".to_owned()];
-    let spec = FanSpec {
-        at: None,
-        parent: root,
-        directives,
-        profile: tine_runtime::WorkerProfile::default(),
-        plan: Asked::Auto,
-        place: tine_runtime::Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
     let watch = Arc::new(Watch::default());
     let (options, _) = watched();
     house.runtime.fan(spec, &options, Arc::clone(&watch) as _).await.unwrap();

@@ -24,6 +24,7 @@ pub async fn a_fork_inherits_up_to_its_fork_point(fixture: &dyn Fixture) -> Resu
     assert_eq!((forked.child, forked.fork_point), (agent_id(2), fork_point));
     let record = store.agent(agent_id(2)).await?;
     assert_eq!((record.parent, record.fork_point), (Some(root), fork_point));
+    assert_eq!(forked.record, record, "nobody has to read it again");
     say(&*store, root, &["parent only"]).await?;
     say(&*store, agent_id(2), &["child only"]).await?;
     assert_eq!(heard(&*store, root).await?, ["a", "b", "parent only"]);

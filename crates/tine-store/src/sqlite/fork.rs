@@ -1,7 +1,7 @@
 //! The fork: three rows a child that inherits everything, one transaction, whatever the length of the conversation. A hidden run
 //! leaves its parent's log as it is.
 
-use tine_model::{AgentId, AgentState, EntryId, ForkRole, Standing};
+use tine_model::{AgentId, AgentRecord, AgentState, EntryId, ForkRole, Standing};
 
 use super::SqliteStore;
 use super::agents::{Place, agent_reach, insert_agent};
@@ -95,5 +95,24 @@ async fn fork_child(
         insert_task(write, id, parent, task, place.now_ms).await?;
     }
     let fork_point = place.fork_point;
-    Ok(Forked { child: id, fork_point, parent_event, child_event, lease: None })
+    let record = AgentRecord {
+        id,
+        name: agent.name,
+        title: child.entries.iter().find_map(|entry| entry.title.clone()),
+        parent: Some(parent),
+        fork_point,
+        standing: agent.standing,
+        state: AgentState::Idle,
+        failure: None,
+        context: agent.context,
+        settings: agent.settings,
+        head: agent.head.hash,
+        directory: agent.directory,
+        reach: agent.reach,
+        depth: agent.depth,
+        stop: None,
+        created_ms: place.now_ms,
+        updated_ms: place.now_ms,
+    };
+    Ok(Forked { child: id, fork_point, parent_event, child_event, lease: None, record })
 }

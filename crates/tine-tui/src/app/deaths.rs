@@ -30,11 +30,13 @@ impl App {
             several => format!("Killed {} agents", several.len()),
         };
         self.tell(text);
-        let effects = match self.focus.filter(|focus| agents.contains(focus)) {
+        let mut effects = match self.focus.filter(|focus| agents.contains(focus)) {
             Some(focus) => self.leave_the_dead(focus, &self.line_above(focus)),
             None => Vec::new(),
         };
-        agents.iter().for_each(|agent| self.forget_work_of(*agent));
+        for agent in agents {
+            effects.extend(self.forget_work_of(*agent));
+        }
         // The person knows of it, and an empty line holds nothing for the dead.
         if self.line().is_empty() {
             self.bequest = None;
@@ -68,21 +70,22 @@ impl App {
     /// The agent that the person sees was killed by another process.
     pub(super) fn mourn(&mut self, (dead, above): (AgentId, Vec<AgentId>)) -> Vec<Effect> {
         let gave_up = self.give_up_fork(dead);
-        self.forget_work_of(dead);
+        let mut effects: Vec<Effect> = gave_up.iter().cloned().collect();
+        effects.extend(self.forget_work_of(dead));
         let name = self.name_of_dead(dead);
         if self.face == Face::Pipe {
             // The lines that come were written for this agent: its death answers them.
             self.say(None, Tone::Warning, format!("{name} was killed by another process"));
-            return Vec::new();
+            return effects;
         }
         let had_line = !self.line().is_empty();
-        let effects = self.leave_the_dead(dead, &above);
+        effects.extend(self.leave_the_dead(dead, &above));
         let here = match self.room() {
             Some(room) => format!("this is {}, the nearest above it that lives", room.called()),
             None => "nobody above it lives; the next words begin with a new agent".to_owned(),
         };
         let mut text = format!("{name} was killed by another process; {here}");
-        if gave_up {
+        if gave_up.is_some() {
             text.push_str("\nNothing was forked from it.");
         }
         if had_line {
@@ -125,15 +128,15 @@ impl App {
     }
 
     /// A dead agent runs no more, and no fork of it is made.
-    pub(super) fn forget_work_of(&mut self, dead: AgentId) {
+    pub(super) fn forget_work_of(&mut self, dead: AgentId) -> Option<Effect> {
         self.lives.remove(&dead);
         if let Some(room) = self.rooms.get_mut(&dead) {
             room.record.state = AgentState::Dead;
         }
-        if self.give_up_fork(dead) {
-            let name = self.name_of_dead(dead);
-            self.say(None, Tone::Warning, format!("{name} is dead; nothing was forked from it"));
-        }
+        let gave_up = self.give_up_fork(dead)?;
+        let name = self.name_of_dead(dead);
+        self.say(None, Tone::Warning, format!("{name} is dead; nothing was forked from it"));
+        Some(gave_up)
     }
 
     /// Says something where the person is, also where the end of the conversation is not seen.

@@ -59,7 +59,9 @@ pub(crate) enum Event {
     /// An agent was made for what was typed first.
     Made(Box<AgentRecord>),
     /// A fork was made, as it was asked for.
-    Forked(Box<(ForkMade, AgentRecord, ForkWords)>),
+    Forked(Box<(ForkMade, ForkWords)>),
+    /// A fork waits until the tools of its parent have completed.
+    ForkWaits(AgentId),
     /// A fork was not made.
     NotForked(AgentId, String),
     /// Agents were killed.
@@ -115,6 +117,8 @@ pub(crate) enum Effect {
     Price(AgentId),
     /// Fork an agent.
     Fork(AgentId, ForkWords),
+    /// Give up the fork of an agent that waits for its tools.
+    GiveUpFork(AgentId),
     /// Interrupt the turn of an agent.
     Stop(AgentId),
     /// Stop the command of this name that an agent keeps in the background.

@@ -14,15 +14,19 @@ fn waiting(agents: &[AgentRecord]) -> App {
     let mut app = session(agents);
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
-    assert_eq!(type_in(&mut app, "/fork \"try it\""), []);
+    assert_eq!(type_in(&mut app, "/fork \"try it\""), [Effect::Fork(id(1), words())]);
+    app.update(Event::ForkWaits(id(1)));
     app
 }
 
 /// The tool ends, and the fork is made.
 fn end_wait(app: &mut App, child: u8) -> Vec<Effect> {
-    let effects = tool(app, false);
-    let Some(Effect::Fork(_, words)) = effects.into_iter().next() else { panic!("no fork") };
-    app.update(forked(1, child, words))
+    tool(app, false);
+    app.update(forked(1, child, words()))
+}
+
+fn words() -> ForkWords {
+    ForkWords { prompt: Some("try it".to_owned()), ..ForkWords::default() }
 }
 
 fn letters(app: &mut App, text: &str) {
@@ -225,8 +229,9 @@ fn in_lines_the_character_of_esc_does_what_esc_does_and_words_name_what_works_th
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
     app.update(Event::Line("/fork".into()));
+    app.update(Event::ForkWaits(id(1)));
     assert_eq!(said(&app).last().unwrap(), "Waiting for tools to complete... (Ctrl+C gives it up)");
-    assert_eq!(app.update(Event::Line("\u{1b}".into())), []);
+    assert_eq!(app.update(Event::Line("\u{1b}".into())), [Effect::GiveUpFork(id(1))]);
     assert_eq!(app.word.as_ref().unwrap().0, "the fork is given up; nothing has changed");
     assert_eq!(app.update(Event::Line("\u{1b}".into())), [Effect::Stop(id(1))]);
     app.update(Event::Happened(id(1), Happening::Ended));

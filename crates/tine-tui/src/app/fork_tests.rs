@@ -89,36 +89,19 @@ fn fork_says_what_is_wrong_before_anything_waits() {
 }
 
 #[test]
-fn fork_waits_for_running_tools_and_only_one_at_a_time() {
+fn a_fork_that_waits_for_tools_says_so_and_there_is_one_at_a_time() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
-    assert_eq!(type_in(&mut app, "/fork"), []);
+    assert_eq!(type_in(&mut app, "/fork"), [Effect::Fork(id(1), ForkWords::default())]);
+    app.update(Event::ForkWaits(id(1)));
     assert_eq!(type_in(&mut app, "/fork"), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"
     Waiting for tools to complete... (Esc gives it up)
     Fork already in progress
     ");
-    assert_eq!(tool(&mut app, false), [Effect::Fork(id(1), ForkWords::default())]);
-    assert_eq!(type_in(&mut app, "/fork"), [], "the one that is being made");
     app.update(Event::NotForked(id(1), "error: no".into()));
     assert_eq!(type_in(&mut app, "/fork"), [Effect::Fork(id(1), ForkWords::default())]);
-}
-
-#[test]
-fn a_fork_that_waits_too_long_for_tools_is_given_up() {
-    let mut app = session(&[agent(1, None)]);
-    app.update(Event::Happened(id(1), Happening::Began));
-    tool(&mut app, true);
-    type_in(&mut app, "/fork \"a\"");
-    app.now_ms += tine_runtime::TOOLS_WAIT_MS;
-    app.update(Event::Tick);
-    assert_eq!(tool(&mut app, false), []);
-    insta::assert_snapshot!(said(&app).join("\n"), @"
-    Waiting for tools to complete... (Esc gives it up)
-    Error: the tools did not complete; nothing was forked
-    hint: /fork --at ENTRY forks from before them
-    ");
 }
 
 #[test]
@@ -140,8 +123,8 @@ fn escape_gives_a_waiting_fork_up_before_it_interrupts_anything() {
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
     type_in(&mut app, "/fork");
-    assert_eq!(key(&mut app, KeyCode::Esc), []);
+    app.update(Event::ForkWaits(id(1)));
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::GiveUpFork(id(1))]);
     assert!(app.forks.is_empty());
-    assert_eq!(tool(&mut app, false), []);
     assert_eq!(key(&mut app, KeyCode::Esc), [Effect::Stop(id(1))]);
 }

@@ -1,9 +1,7 @@
 //! Forks that a person has asked for: the wait for the tools of their parent, and who follows to the child.
 
-use std::mem;
-
-use tine_model::{AgentId, AgentRecord};
-use tine_runtime::{ForkMade, ForkWords, TOOLS_WAIT_MS, parse_fork};
+use tine_model::AgentId;
+use tine_runtime::{ForkMade, ForkWords, parse_fork};
 
 use super::keys::Action;
 use super::piece::Tone;
@@ -13,23 +11,14 @@ use super::{App, Effect, Face, called};
 /// A fork that was asked for and is not there yet. An agent has at most one.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingFork {
-    stage: Stage,
-    /// True once it has waited.
-    waited: bool,
+    /// True once it waits for the tools of its parent.
+    waits: bool,
     /// What stood in the parent's line when it was asked for.
     line: String,
     /// What will stand in the line of the child.
     draft: Option<String>,
     /// The command that asked for it, which comes back where it is refused.
     typed: Option<String>,
-}
-
-#[derive(Debug, Clone)]
-enum Stage {
-    /// It waits for the tools of its parent, until this time.
-    Waits { words: ForkWords, until_ms: i64 },
-    /// It is being made.
-    Made,
 }
 
 impl App {
@@ -45,12 +34,7 @@ impl App {
     /// Returns true if a fork waits for the tools of this agent.
     pub(crate) fn fork_waits(&self, parent: AgentId) -> bool {
         let fork = self.forks.get(&parent);
-        fork.is_some_and(|fork| matches!(fork.stage, Stage::Waits { .. }))
-    }
-
-    /// Returns true if any fork waits.
-    pub(super) fn forks_wait(&self) -> bool {
-        self.forks.keys().any(|parent| self.fork_waits(*parent))
+        fork.is_some_and(|fork| fork.waits)
     }
 
     /// `/fork`; a line that is refused comes back.
@@ -86,17 +70,8 @@ impl App {
         words: ForkWords,
         draft: Option<String>,
     ) -> Vec<Effect> {
-        let is_busy = self.lives.get(&parent).is_some_and(|live| !live.running.is_empty());
-        // What stood before its tools began does not wait for them.
-        if is_busy && words.at.is_none() {
-            let key = self.keys.hint(Action::Interrupt);
-            let key = key.map(|key| format!(" ({key} gives it up)")).unwrap_or_default();
-            self.say(Some(parent), Tone::Plain, format!("Waiting for tools to complete...{key}"));
-            let until_ms = self.now_ms + TOOLS_WAIT_MS;
-            self.add_fork(parent, Stage::Waits { words, until_ms }, draft);
-            return Vec::new();
-        }
-        let speaks = self.lives.get(&parent).is_some_and(|live| !live.stopping);
+        let speaks =
+            self.lives.get(&parent).is_some_and(|live| !live.stopping && live.running.is_empty());
         if speaks && words.at.is_none() {
             let text = "The fork begins before the reply that comes in now; this agent goes on";
             self.say(None, Tone::Plain, text.to_owned());
@@ -107,42 +82,26 @@ impl App {
 
     /// A fork of this agent is being made.
     pub(super) fn begin_fork(&mut self, parent: AgentId, draft: Option<String>) {
-        self.add_fork(parent, Stage::Made, draft);
-    }
-
-    fn add_fork(&mut self, parent: AgentId, stage: Stage, draft: Option<String>) {
-        let waited = matches!(stage, Stage::Waits { .. });
         let line = self.rooms.get(&parent).map(|room| room.input.text()).unwrap_or_default();
-        self.forks.insert(parent, PendingFork { stage, waited, line, draft, typed: None });
+        self.forks.insert(parent, PendingFork { waits: false, line, draft, typed: None });
     }
 
-    /// Goes on with a fork that waited for this agent's tools, once none runs any more and their results are written.
-    pub(super) fn tools_ended(&mut self, agent: AgentId) -> Vec<Effect> {
-        let is_busy = self.lives.get(&agent).is_some_and(|live| !live.running.is_empty());
-        let Some(fork) = self.forks.get_mut(&agent).filter(|_| !is_busy) else { return Vec::new() };
-        match mem::replace(&mut fork.stage, Stage::Made) {
-            Stage::Waits { words, .. } => vec![Effect::Fork(agent, words)],
-            Stage::Made => Vec::new(),
+    /// A fork waits for the tools of its parent.
+    pub(super) fn fork_has_to_wait(&mut self, parent: AgentId) {
+        let Some(fork) = self.forks.get_mut(&parent) else { return };
+        fork.waits = true;
+        let key = self.keys.hint(Action::Interrupt);
+        let key = key.map(|key| format!(" ({key} gives it up)")).unwrap_or_default();
+        self.say(Some(parent), Tone::Plain, format!("Waiting for tools to complete...{key}"));
+    }
+
+    /// Gives up the fork that waits for this agent's tools; nothing where none does.
+    pub(super) fn give_up_fork(&mut self, parent: AgentId) -> Option<Effect> {
+        if !self.fork_waits(parent) {
+            return None;
         }
-    }
-
-    /// Gives up the fork that waits for this agent's tools; false where none does.
-    pub(super) fn give_up_fork(&mut self, parent: AgentId) -> bool {
-        self.fork_waits(parent) && self.forks.remove(&parent).is_some()
-    }
-
-    /// Gives up forks that have waited too long.
-    pub(super) fn give_up_late_forks(&mut self) {
-        let now_ms = self.now_ms;
-        let is_late = |fork: &PendingFork| matches!(fork.stage, Stage::Waits { until_ms, .. } if until_ms <= now_ms);
-        let late = self.forks.iter().filter(|(_, fork)| is_late(fork));
-        let late: Vec<AgentId> = late.map(|(parent, _)| *parent).collect();
-        for parent in late {
-            self.forks.remove(&parent);
-            let text = "Error: the tools did not complete; nothing was forked\n\
-                hint: /fork --at ENTRY forks from before them";
-            self.say(Some(parent), Tone::Error, text.to_owned());
-        }
+        self.forks.remove(&parent);
+        Some(Effect::GiveUpFork(parent))
     }
 
     /// A fork was not made.
@@ -154,12 +113,8 @@ impl App {
     }
 
     /// A fork was made. The focus moves to it with a person who waits for it and writes nothing else.
-    pub(super) fn forked(
-        &mut self,
-        made: &ForkMade,
-        record: AgentRecord,
-        words: ForkWords,
-    ) -> Vec<Effect> {
+    pub(super) fn forked(&mut self, made: &ForkMade, words: ForkWords) -> Vec<Effect> {
+        let record = made.record.clone();
         let fork = self.forks.remove(&made.parent);
         let child = made.child;
         if words.background {
@@ -187,7 +142,7 @@ impl App {
 
     /// Returns true if the person is still at the parent of a fork, and has written nothing there since it was asked for.
     fn follows(&self, parent: AgentId, fork: Option<&PendingFork>) -> bool {
-        let waited = fork.is_some_and(|fork| fork.waited);
+        let waited = fork.is_some_and(|fork| fork.waits);
         let is_there = self.focus == Some(parent) && self.overlay.is_none();
         let line = self.line().text();
         let is_unwritten = line.is_empty() || fork.is_some_and(|fork| fork.line == line);

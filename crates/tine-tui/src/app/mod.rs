@@ -262,6 +262,10 @@ impl App {
                     false => self.submit(),
                 }
             }
+            Event::ForkWaits(parent) => {
+                self.fork_has_to_wait(parent);
+                Vec::new()
+            }
             Event::Rewound(agent, rewound) => {
                 self.rewound(agent, &rewound);
                 Vec::new()
@@ -300,8 +304,8 @@ impl App {
                 effects
             }
             Event::Forked(forked) => {
-                let (made, record, words) = *forked;
-                self.forked(&made, record, words)
+                let (made, words) = *forked;
+                self.forked(&made, words)
             }
             Event::NotForked(parent, why) => self.not_forked(parent, why),
             Event::Killed(agents) => self.killed(&agents),
@@ -449,7 +453,6 @@ impl App {
         tells_ages
             || self.word.is_some()
             || self.wait.is_some()
-            || self.forks_wait()
             || self.bequest.is_some()
             || !self.questions.is_empty()
             || !self.notices.ended.is_empty()
@@ -464,7 +467,6 @@ impl App {
         }
         self.tell_notices();
         self.look_at_wait();
-        self.give_up_late_forks();
         self.settle_bequest();
         match self.questions.is_overdue(self.now_ms) {
             true => vec![Effect::LookAtQueue],
@@ -491,7 +493,6 @@ impl App {
                 let focus = self.focus.filter(|focus| *focus != agent);
                 let focus = focus.filter(|focus| self.root_of(*focus) == self.root_of(agent));
                 effects.extend(focus.map(Effect::Price));
-                effects.extend(self.tools_ended(agent));
                 effects
             }
             Happening::Warning(text) => {
@@ -509,8 +510,8 @@ impl App {
                 }
             }
             Happening::Written => self.refresh(agent),
-            Happening::ToolFinished(_) => self.tools_ended(agent),
-            Happening::Began
+            Happening::ToolFinished(_)
+            | Happening::Began
             | Happening::Waiting
             | Happening::Request
             | Happening::Text(_)

@@ -1,9 +1,7 @@
 //! Pointing at messages, without a terminal.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use tine_model::{
-    Block, ContextMode, Entry, EntryBody, EntryId, Message, RawJson, Role, ToolCallId, ToolInput,
-};
+use tine_model::{Block, Entry, EntryBody, EntryId, Message, RawJson, Role, ToolCallId, ToolInput};
 use tine_runtime::{FoldedEntry, ForkMade, ForkWords};
 
 use tine_runtime::RewindTo;
@@ -65,13 +63,12 @@ fn forked(asked: Option<i64>) -> Event {
         parent: id(1),
         fork_point: Some(EntryId(4)),
         moved_from: asked.map(EntryId),
-        context: ContextMode::Full,
+        record: agent(2, Some(1)),
         digest: None,
         worktree: None,
-        reach: tine_model::Reach::open(),
         open_calls: Vec::new(),
     };
-    Event::Forked(Box::new((made, agent(2, Some(1)), ForkWords::default())))
+    Event::Forked(Box::new((made, ForkWords::default())))
 }
 
 #[test]

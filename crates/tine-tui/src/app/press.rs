@@ -169,8 +169,9 @@ impl App {
     pub(super) fn interrupt(&mut self) -> Vec<Effect> {
         match (self.interruption(), self.focus) {
             (Escape::GiveUpFork, Some(focus)) => {
-                self.give_up_fork(focus);
+                let gave_up = self.give_up_fork(focus);
                 self.tell("the fork is given up; nothing has changed");
+                return gave_up.into_iter().collect();
             }
             (Escape::WaitNoMore, _) => {
                 self.wait = None;

@@ -38,6 +38,7 @@ impl App {
         let Some(room) = self.rooms.get_mut(&agent) else { return };
         for text in texts {
             room.forget_queued(text);
+            room.sent.take_if(|sent| sent == text);
         }
         let words = texts.join("\n");
         if self.face != Face::Screen {

@@ -1,9 +1,7 @@
 //! A session as events in and effects out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tine_model::{
-    ContextMode, Entry, EntryBody, EntryId, Message, PermissionScope, Role, ToolCallId,
-};
+use tine_model::{Entry, EntryBody, EntryId, Message, PermissionScope, Role, ToolCallId};
 use tine_runtime::{FoldedEntry, ForkMade, ForkWords, RewindTo, Rewound};
 
 use super::fixture::{agent, id, request};
@@ -53,13 +51,12 @@ pub(super) fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
         parent: id(parent),
         fork_point: Some(EntryId(1)),
         moved_from: None,
-        context: ContextMode::Full,
+        record: agent(child, Some(parent)),
         digest: None,
         worktree: None,
-        reach: tine_model::Reach::open(),
         open_calls: Vec::new(),
     };
-    Event::Forked(Box::new((made, agent(child, Some(parent)), words)))
+    Event::Forked(Box::new((made, words)))
 }
 
 pub(super) fn tool(app: &mut App, begins: bool) -> Vec<Effect> {

@@ -76,7 +76,7 @@ fn the_first_screen_begins_an_agent_where_one_is_needed() {
     /task output 0202 --full -> page: task|output|0202|--full
     /task -> page: task
     /fork "hello" -> Begin("hello")
-    /fork "hello" --worktree -> BeginFork(ForkWords { prompt: Some("hello"), at: None, name: None, model: None, accept_cache_loss: false, worktree: true, background: false })
+    /fork "hello" --worktree -> BeginFork(ForkWords { prompt: Some("hello"), at: None, name: None, inherit: Full, model: None, accept_cache_loss: false, worktree: true, background: false })
     /fork -> 
     /fork "a" --at 3 ->
     "#);

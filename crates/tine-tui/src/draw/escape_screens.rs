@@ -80,10 +80,12 @@ const STATES: &[(&str, State)] = &[
     ("a fork waits", |app| {
         tool_runs(app);
         say(app, "/fork");
+        app.update(Event::ForkWaits(id(1)));
     }),
     ("the fork of another agent waits", |app| {
         tool_runs(app);
         say(app, "/fork");
+        app.update(Event::ForkWaits(id(1)));
         app.go(id(2));
     }),
     ("the person waits", |app| {
@@ -219,7 +221,7 @@ fn esc_does_one_thing_in_every_state_and_the_screen_says_which() {
     it was interrupted, and its fork runs
         StopBelow: Esc stops what runs below, too -> [StopAll(AgentId(1))] interrupting 1 agent below as well
     a fork waits
-        GiveUpFork: Esc gives the fork up -> [] the fork is given up; nothing has changed
+        GiveUpFork: Esc gives the fork up -> [GiveUpFork(AgentId(1))] the fork is given up; nothing has changed
     the fork of another agent waits
         Nothing: – -> []
     the person waits

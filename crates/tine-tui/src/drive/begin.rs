@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use tine_model::{AgentId, AgentState};
-use tine_runtime::{ForkWords, Inherit, RuntimeError};
+use tine_runtime::{ForkWords, RuntimeError};
 
 use super::hands::Hands;
 use crate::app::{Event, Tone};
@@ -24,7 +24,7 @@ impl Hands {
     /// Makes an agent to be forked, and forks it.
     pub(super) async fn begin_fork(self: &Arc<Self>, words: ForkWords) {
         match self.make_root().await {
-            Ok(agent) => self.fork(agent, words, Inherit::Full).await,
+            Ok(agent) => self.fork(agent, words, false).await,
             Err(told) => self.tell(None, Tone::Error, told.0),
         }
     }

@@ -64,15 +64,9 @@ impl Hands {
 
     /// Makes a fork of a question and its answer.
     pub(super) async fn promote(&self, side: &Side) {
-        let made = async {
-            let made = self.runtime().promote(side).await?;
-            let record = self.runtime().agent(made.child).await?;
-            Ok::<_, RuntimeError>((made, record))
-        };
-        match made.await {
-            Ok((made, record)) => {
-                let forked = (made, record, ForkWords::default());
-                self.inbox.push(Event::Forked(Box::new(forked)));
+        match self.runtime().promote(side).await {
+            Ok(made) => {
+                self.inbox.push(Event::Forked(Box::new((made, ForkWords::default()))));
                 self.read(side.agent, None).await.ok();
             }
             Err(error) => {

@@ -1,15 +1,16 @@
 //! Does what the screen asks for, on tasks of its own, and tells the screen what came of it.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentRecord, EntryId, Outcome};
+use tine_model::{AgentId, EntryBody, EntryId, Outcome};
 use tine_runtime::{
-    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, KillSpec, Listening, Placement,
-    RunOutcome, Runtime, RuntimeError, Start, UserCommand,
+    CompactOptions, FoldedEntry, ForkMade, ForkSpec, ForkWords, Inherit, KillSpec, Listening,
+    QuietWait, Runtime, RuntimeError, Said, TOOLS_WAIT, UserCommand,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -61,6 +62,7 @@ pub(super) struct Hands {
     pub(super) standing: TaskTracker,
     /// What was found out of agents.
     pub(super) found: Mutex<Found>,
+    forks: Mutex<HashMap<AgentId, CancellationToken>>,
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
     /// Commands of the person's that no agent knows of, since there was none: the next one that begins here is told.
@@ -90,6 +92,7 @@ impl Hands {
             end: CancellationToken::new(),
             standing: TaskTracker::new(),
             found: Mutex::default(),
+            forks: Mutex::default(),
             stops: Mutex::default(),
             untold: Mutex::default(),
             runs: Runs::default(),
@@ -136,10 +139,15 @@ impl Hands {
                 self.try_go(Some(agent), async move { hands.price(agent).await })
             }
             Effect::Fork(parent, words) => {
-                self.go(async move { hands.fork(parent, words, Inherit::Full).await })
+                self.go(async move { hands.fork(parent, words, false).await })
             }
-            Effect::ForkEmpty(parent) => self
-                .go(async move { hands.fork(parent, ForkWords::default(), Inherit::Fresh).await }),
+            Effect::ForkEmpty(parent) => {
+                self.go(async move { hands.fork(parent, ForkWords::default(), true).await })
+            }
+            Effect::GiveUpFork(parent) => {
+                let waits = self.waiting_forks().remove(&parent);
+                waits.into_iter().for_each(|cancel| cancel.cancel());
+            }
             Effect::Stop(agent) => {
                 self.runs.stop(agent);
                 self.try_go(Some(agent), async move { hands.stop(agent, false).await })
@@ -293,10 +301,16 @@ impl Hands {
             self.inbox.push(Event::Happened(agent, Happening::Began));
             let hands = Arc::clone(self);
             let prompt = prompt.take();
+            let (words, since_ms) = (prompt.clone(), self.runtime().ports().clock.now_ms());
             let run = async move { hands.run_to_its_end(agent, prompt, cancel).await };
             let ended = unless_it_panics(&self.tasks, run)
                 .await
                 .unwrap_or_else(|bug| Err((Tone::Error, bug)));
+            if let (Err((Tone::Error, _)), Some(words)) = (&ended, words)
+                && !self.has_heard(agent, &words, since_ms).await
+            {
+                self.inbox.push(Event::TakenBack(agent, vec![words]));
+            }
             if self.runs.was_stopped(agent) {
                 self.give_back_unread(agent).await;
             }
@@ -354,12 +368,36 @@ impl Hands {
                 Some(prompt)
             }
         };
-        let RunOutcome { report, .. } =
-            Box::pin(runtime.run_with(agent, prompt, &options)).await.map_err(wrong)?;
+        let ran = match prompt {
+            Some(prompt) => Box::pin(runtime.say(agent, prompt, &options)).await.map_err(wrong)?,
+            None => {
+                let ran = Box::pin(runtime.run_with(agent, None, &options)).await;
+                Said::Ran(Box::new(ran.map_err(wrong)?))
+            }
+        };
+        let report = match ran {
+            Said::Ran(ran) => ran.report,
+            Said::Mailed(_) => {
+                let text = "another process runs it; your words are read at its next turn";
+                return Err((Tone::Warning, text.to_owned()));
+            }
+        };
         match ending(&report.outcome) {
             None => Ok(()),
             Some(ending) => Err(ending),
         }
+    }
+
+    /// Returns true if words that were said to an agent are in its log.
+    async fn has_heard(&self, agent: AgentId, words: &str, since_ms: i64) -> bool {
+        let Ok(log) = self.runtime().log(agent, None).await else { return false };
+        let mut new = log.iter().rev().take_while(|entry| entry.at_ms >= since_ms);
+        new.any(|entry| match &entry.body {
+            EntryBody::Message(message) => {
+                message.blocks().iter().any(|block| block.as_text() == Some(words))
+            }
+            _ => false,
+        })
     }
 
     pub(super) async fn read(
@@ -413,43 +451,48 @@ impl Hands {
         Ok(())
     }
 
-    pub(super) async fn fork(&self, parent: AgentId, words: ForkWords, inherit: Inherit) {
-        match self.fork_as(parent, &words, inherit).await {
-            Ok((made, record)) => {
-                self.inbox.push(Event::Forked(Box::new((made, record, words))));
+    pub(super) async fn fork(&self, parent: AgentId, words: ForkWords, fresh: bool) {
+        let forked = self.fork_as(parent, &words, fresh).await;
+        self.waiting_forks().remove(&parent);
+        match forked {
+            Ok(made) => {
+                self.inbox.push(Event::Forked(Box::new((made, words))));
                 self.read(parent, None).await.ok();
                 self.registry().await.ok();
             }
+            // Whoever gave it up knows why there is none.
+            Err(RuntimeError::ForkGivenUp) => {}
             Err(error) => {
                 self.inbox.push(Event::NotForked(parent, self.host.told(error).0));
             }
         }
     }
 
+    /// The forks that may wait for the tools of their parents, with what gives them up.
+    pub(super) fn waiting_forks(&self) -> MutexGuard<'_, HashMap<AgentId, CancellationToken>> {
+        self.forks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn fork_as(
         &self,
         parent: AgentId,
         words: &ForkWords,
-        inherit: Inherit,
-    ) -> Result<(tine_runtime::ForkMade, AgentRecord), RuntimeError> {
+        fresh: bool,
+    ) -> Result<ForkMade, RuntimeError> {
         let runtime = self.runtime();
-        let settings = words.settings(&runtime.agent(parent).await?.settings);
-        let place = match words.worktree {
-            true => Placement::Worktree(Start::State),
-            false => Placement::Shared,
+        let at = match words.at {
+            // What stood before its tools began does not wait for them.
+            Some(at) => Some(at),
+            None => {
+                let cancel = self.end.child_token();
+                self.waiting_forks().insert(parent, cancel.clone());
+                let on_wait = || self.inbox.push(Event::ForkWaits(parent));
+                let wait = QuietWait { patience: TOOLS_WAIT, cancel: &cancel, on_wait: &on_wait };
+                runtime.when_quiet(parent, wait).await?
+            }
         };
-        let spec = ForkSpec {
-            at: words.at,
-            name: words.name.clone(),
-            settings,
-            accept_cache_loss: words.accept_cache_loss,
-            place,
-            inherit,
-            ..ForkSpec::of(parent)
-        };
-        let made = runtime.fork(spec).await?;
-        let record = runtime.agent(made.child).await?;
-        Ok((made, record))
+        let inherit = if fresh { Inherit::Fresh } else { words.inherit };
+        runtime.fork(ForkSpec { at, inherit, ..words.fork_of(parent) }).await
     }
 
     async fn report(&self, words: &[String]) {

@@ -17,7 +17,7 @@ const fn group(heading: &'static str, commands: &'static [&'static str]) -> Grou
 
 /// All groups, everyday commands first. Each visible command stands in one of them.
 pub(crate) const GROUPS: &[Group] = &[
-    group("Talk", &["run", "ps", "show", "send", "rename", "compact"]),
+    group("Talk", &["run", "ps", "show", "send", "rename", "mark", "rewind", "clear", "compact"]),
     group("Fork", &["fork", "fan", "pick", "task", "tree", "merge-back"]),
     group("Take over work", &["diff", "apply", "merge", "cherry-pick", "worktree"]),
     group("Watch and stop", &["wait", "logs", "away", "stop", "kill", "hide", "rm"]),

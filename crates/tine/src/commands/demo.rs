@@ -19,7 +19,7 @@ use tine_guard::PermissionMode;
 use tine_model::{AgentId, Outcome, TaskStatus};
 use tine_runtime::{
     CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, OnBudget, Permissions,
-    Placement, RunOptions, Runtime,
+    RunOptions, Runtime,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -94,14 +94,7 @@ async fn tell(
     // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
     // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
     let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
-    let spec = FanSpec {
-        parent: root,
-        at: None,
-        directives,
-        profile: tine_runtime::WorkerProfile::default(),
-        plan: Asked::Leader,
-        place: Placement::Shared,
-    };
+    let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Leader };
     let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
     view.end();
     Ok(Told { root, looked, fan: fan? })

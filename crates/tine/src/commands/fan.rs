@@ -13,7 +13,7 @@ use tine_fork::worker::{Report, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Outcome, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, Confinement, CrewWatcher, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher,
-    Inherit, Placement, RunOptions, Unseen,
+    ForkSpec, Inherit, Placement, RunOptions, Unseen,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +24,7 @@ use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
 use crate::confine::{of_workers, tell_widened, warn_of_gaps};
 use crate::context::{Context, InTerminal};
-use crate::crew::{crew, profile};
+use crate::crew::{crew, worker_of};
 use crate::ending::{Tally, code_of, completed, warn_of_refusals};
 use crate::fail::{EXIT_CODES, FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
@@ -190,13 +190,15 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     let (workers, crew_watcher) = watchers(context, &screen, &args.directives);
     let crew =
         crew(&context.config, &args.spread.limits, Path::new(&record.directory), crew_watcher)?;
-    let profile = profile(&args.worker, Inherit::Full, &crew.definitions)?;
-    if args.spread.estimate.estimate && !profile.is_priced() {
+    let place = args.spread.place.placement();
+    let fork = worker_of(parent, &args.worker, Inherit::Full, &crew.definitions)?;
+    let fork = ForkSpec { at, place, ..fork };
+    if args.spread.estimate.estimate && !fork.is_priced() {
         return Err(
             Failure::usage(ONLY_PLAIN).hint("leave out --context and --model, or --estimate")
         );
     }
-    if profile.is_priced() && !go_ahead(context, before).await? {
+    if fork.is_priced() && !go_ahead(context, before).await? {
         return Ok(None);
     }
     let confinement = of_workers(context, &args.spread.limits, &record)?;
@@ -221,13 +223,12 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         on_budget: budget::on_budget(&args.spread.limits.tree),
     };
     budget::change(context, parent, args.spread.limits.tree.changes()).await?;
-    let place = args.spread.place.placement();
-    if place != Placement::Shared {
+    if fork.place != Placement::Shared {
         say_under_way(context.runtime.under_way(parent).await?);
         say_submodules(&context.runtime.submodules_left(parent).await?);
     }
     let plan = asked(args.spread.plan);
-    let spec = FanSpec { parent, at, directives: args.directives, profile, plan, place };
+    let spec = FanSpec { fork, directives: args.directives, plan };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || screen.say(STOPPING)).await;

@@ -5,23 +5,26 @@ use std::time::Duration;
 
 use tine_cache::Asked;
 use tine_fork::digest::DigestStats;
-use tine_model::{AgentId, AgentRecord, ContextMode, EntryId, ModelSettings};
+use tine_model::{AgentId, AgentRecord, ContextMode, EntryId};
 use tine_runtime::{
-    EstimateSpec, ForkMade, ForkSpec, HiddenSpec, Inherit, ModelWords, Placement, TOOLS_WAIT_MS,
+    EstimateSpec, ForkMade, ForkSpec, Inherit, ModelWords, Placement, QuietWait, TOOLS_WAIT,
 };
+
+use tokio_util::sync::CancellationToken;
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
+use crate::commands::listing;
 use crate::confine::{line, of_agent, tell_widened};
 use crate::context::{Context, work_directory};
-use crate::fail::{Failure, INTERRUPTED, PERMISSION, TIMED_OUT};
+use crate::fail::{Failure, PERMISSION};
+use crate::interrupt::interruptible;
 use crate::output;
 use crate::prompt::Prompt;
 use crate::render::json::ForkShape;
 use crate::render::worktree::{PlaceShape, say_left_out, say_submodules, say_under_way};
 use crate::talk::Talk;
-use crate::watch::{Watch, interrupted};
 use tine_tui::words::one_line;
 
 /// Why an estimate is refused.
@@ -56,46 +59,40 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         args: &args.estimate,
         json: args.output.json || args.output.output_format != OutputFormat::Text,
     };
-    let inherit = args.inherit.turns.map_or(args.inherit.context, Inherit::Turns);
+    let record = context.runtime.agent(parent).await?;
     let model = args.inherit.model.as_deref().map(ModelWords::parse).transpose()?;
-    let settings = settings(context, parent, model.as_ref()).await?;
-    let is_plain = inherit == Inherit::Full && settings.is_none();
-    if args.estimate.estimate && !is_plain {
+    let fork = ForkSpec {
+        at,
+        name: args.name,
+        inherit: args.inherit.turns.map_or(args.inherit.context, Inherit::Turns),
+        model: model.filter(|words| words.settings(&record.settings) != record.settings),
+        accept_cache_loss: args.inherit.accept_cache_loss,
+        place: args.place.placement(),
+        directory: elsewhere(context, &record, args.place.placement() != Placement::Shared)?,
+        ..ForkSpec::of(parent)
+    };
+    if args.estimate.estimate && !fork.is_priced() {
         return Err(Failure::usage(ONLY_PLAIN)
             .hint("leave out --context, --turns and --model, or fork without --estimate: an idle fork costs nothing"));
     }
     // An idle fork costs nothing: only what is sent does.
-    let is_priced = is_plain && (to_send.is_some() || args.estimate.estimate);
+    let is_priced = fork.is_priced() && (to_send.is_some() || args.estimate.estimate);
     if is_priced && !go_ahead(context, before).await? {
         return Ok(0);
     }
     let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?;
     if to_send.is_some() {
-        let own = context.runtime.agent(parent).await?.settings;
-        talk.connect(&settings.as_ref().unwrap_or(&own).model).await?;
+        let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
+        talk.connect(model).await?;
     }
-    let record = context.runtime.agent(parent).await?;
-    let directory = elsewhere(context, &record, args.place.placement() != Placement::Shared)?;
     if let (Some(notes), Some(told)) = (args.notes, &to_send) {
-        let spec =
-            HiddenSpec { name: args.name, inherit, model, directory, ..HiddenSpec::of(parent) };
         budget::change(context, parent, args.limits.tree.changes()).await?;
-        return talk.run_hidden(spec, (work_directory(Some(notes))?, told)).await;
+        return talk.run_hidden(fork, (work_directory(Some(notes))?, told)).await;
     }
     let reach = of_agent(context, &args.limits, &record)?.reach;
     tell_widened(&reach, (&record.reach, "the fork"));
     budget::change(context, parent, args.limits.tree.changes()).await?;
-    let spec = ForkSpec {
-        parent,
-        at,
-        name: args.name,
-        inherit,
-        settings,
-        accept_cache_loss: args.inherit.accept_cache_loss,
-        place: args.place.placement(),
-        directory,
-        reach,
-    };
+    let spec = ForkSpec { reach, ..fork };
     let made = context.runtime.fork(spec).await?;
     if !args.output.quiet {
         say(&made);
@@ -134,53 +131,23 @@ fn elsewhere(
     }
 }
 
-/// Waits until no call runs in the parent; its last entry then.
+/// Waits until no call runs in the parent; the entry behind them then.
 async fn after_calls(
     context: &Context,
     parent: AgentId,
     (timeout, quiet): (Option<Duration>, bool),
 ) -> Result<Option<EntryId>, Failure> {
-    let mut watch = Watch::begin(context).await?;
-    let interrupted = interrupted()?;
-    let (calls, last) = context.runtime.running_calls(parent).await?;
-    if calls.is_empty() {
-        return Ok(last);
-    }
-    if !quiet {
-        output::say("Waiting for tools to complete... (Ctrl+C gives it up)");
-    }
-    let ended = async {
-        loop {
-            watch.changed(context).await?;
-            let (calls, last) = context.runtime.running_calls(parent).await?;
-            if calls.is_empty() {
-                return Ok(last);
-            }
+    listing::recover(context).await?;
+    let say = || {
+        if !quiet {
+            output::say("Waiting for tools to complete... (Ctrl+C gives it up)");
         }
     };
-    let most = Duration::from_millis(TOOLS_WAIT_MS.unsigned_abs());
-    let most = timeout.map_or(most, |timeout| timeout.min(most));
-    tokio::select! {
-        ended = ended => ended,
-        () = tokio::time::sleep(most) => {
-            Err(Failure::coded(TIMED_OUT, "the tools did not complete; nothing was forked")
-                .hint(format!("`tine fork {} --at ENTRY` forks from before them", parent.short())))
-        }
-        () = interrupted => {
-            Err(Failure::coded(INTERRUPTED, "the fork is given up; nothing has changed"))
-        }
-    }
-}
-
-/// The parent's settings with another model; `None` where it is the parent's own.
-async fn settings(
-    context: &Context,
-    parent: AgentId,
-    model: Option<&ModelWords>,
-) -> Result<Option<ModelSettings>, Failure> {
-    let Some(words) = model else { return Ok(None) };
-    let own = context.runtime.agent(parent).await?.settings;
-    Ok(Some(words.settings(&own)).filter(|settings| *settings != own))
+    let cancel = CancellationToken::new();
+    let patience = timeout.map_or(TOOLS_WAIT, |timeout| timeout.min(TOOLS_WAIT));
+    let wait = QuietWait { patience, cancel: &cancel, on_wait: &say };
+    let waiting = context.runtime.when_quiet(parent, wait);
+    Ok(interruptible(waiting, &cancel, || {}).await??)
 }
 
 /// One fork that is told this.
@@ -204,7 +171,7 @@ pub(super) fn to_price(
 /// Tells a person what was made.
 fn say(made: &ForkMade) {
     let (child, parent) = (made.child.short(), made.parent.short());
-    match (made.context, made.fork_point) {
+    match (made.record.context, made.fork_point) {
         (ContextMode::Full, Some(entry)) => {
             output::say(&format!("Forked {child} from {parent} at entry {entry}"));
         }
@@ -250,7 +217,7 @@ fn say(made: &ForkMade) {
 
 /// Tells a person that a fork is confined as its parent is.
 pub(super) fn say_confined(made: &ForkMade) {
-    if let Some(line) = line(&made.reach) {
+    if let Some(line) = line(&made.record.reach) {
         output::say(&format!("note: {line}; a fork keeps what its parent may touch"));
     }
 }

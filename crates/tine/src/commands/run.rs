@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing};
-use tine_runtime::{AgentFilter, ForkSpec, NewRoot, Placement, Start, parse_fork};
+use tine_runtime::{AgentFilter, ForkSpec, NewRoot, parse_fork};
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{EstimateArgs, LimitArgs, ModelArgs, OutputArgs, RunArgs};
-use crate::commands::fork;
+use crate::commands::fork::{print, say_confined, to_price};
 use crate::confine::{of_agent, of_root, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
@@ -177,31 +177,23 @@ async fn slash_fork(
     let record = context.runtime.agent(parent).await?;
     let reach = of_agent(context, limits, &record)?.reach;
     tell_widened(&reach, (&record.reach, "the fork"));
-    let settings = record.settings;
-    let settings = words.settings(&settings).unwrap_or(settings);
-    let accept_cache_loss = words.accept_cache_loss;
+    let fork = words.fork_of(parent);
     let to_send = prompt.with(words.prompt);
     if let Some(told) = &to_send {
         // No price is asked for here, so that a fork whose price nobody agrees to is an error and not an answer.
         let args = &EstimateArgs::default();
-        let spec = fork::to_price(parent, words.at, told, args);
+        let spec = to_price(parent, fork.at, told, args);
         go_ahead(context, Before { spec, args, json: false }).await?;
-        talk.connect(&settings.model).await?;
+        let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
+        talk.connect(model).await?;
     }
-    let place = match words.worktree {
-        true => Placement::Worktree(Start::State),
-        false => Placement::Shared,
-    };
-    let (at, name, settings) = (words.at, words.name, Some(settings));
-    let of = ForkSpec::of(parent);
-    let spec = ForkSpec { at, name, settings, accept_cache_loss, place, reach, ..of };
-    let made = context.runtime.fork(spec).await?;
+    let made = context.runtime.fork(ForkSpec { reach, ..fork }).await?;
     if !printed.quiet {
         output::say(&format!("Forked from {parent}"));
-        fork::say_confined(&made);
+        say_confined(&made);
     }
     match to_send {
         Some(_) => talk.run(made.child, Some(&made), to_send).await,
-        None => fork::print(&made, printed),
+        None => print(&made, printed),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentId, ContextMode, EntryId};
-use tine_runtime::{Fold, FoldedEntry};
+use tine_runtime::{Fold, FoldedEntry, MailRow};
 
 use crate::cli::ShowArgs;
 use crate::commands::listing;
@@ -12,24 +12,47 @@ use crate::output;
 use crate::render::entry::EntryJson;
 use crate::render::record::{AgentJson, Shown};
 use crate::render::transcript::{Detail, Secrets, Transcript};
-use tine_tui::age::{age, moment};
+use tine_tui::age::{age, moment, rfc3339};
 use tine_tui::figures::plural;
-use tine_tui::words::{BOLD, DIM, one_line, styled};
+use tine_tui::words::{BOLD, DIM, first_line, one_line, styled};
 
 /// The JSON shape of an agent with its history. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
 struct ShowJson<'a> {
     agent: AgentJson<'a>,
     entries: Vec<EntryJson<'a>>,
+    /// Messages that wait for its next turn.
+    mail: Vec<MailJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct MailJson<'a> {
+    id: i64,
+    /// The agent that sent it; `null` for a person.
+    sender: Option<String>,
+    sent_at: String,
+    text: &'a str,
+}
+
+impl<'a> From<&'a MailRow> for MailJson<'a> {
+    fn from(row: &'a MailRow) -> Self {
+        Self {
+            id: row.id.0,
+            sender: row.sender.map(|sender| sender.to_string()),
+            sent_at: rfc3339(row.at_ms),
+            text: &row.body,
+        }
+    }
 }
 
 impl<'a> ShowJson<'a> {
-    fn of(agent: &'a Shown, fold: &'a Fold) -> Self {
+    fn of(agent: &'a Shown, fold: &'a Fold, mail: &'a [MailRow]) -> Self {
         let entry = |folded: &'a FoldedEntry| {
             let own = folded.entry.agent == agent.record.id;
             EntryJson::in_history(&folded.entry, own, folded.effective)
         };
-        Self { agent: agent.to_json(), entries: fold.entries().iter().map(entry).collect() }
+        let entries = fold.entries().iter().map(entry).collect();
+        Self { agent: agent.to_json(), entries, mail: mail.iter().map(MailJson::from).collect() }
     }
 }
 
@@ -46,13 +69,15 @@ pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failur
         return Err(Failure::input(format!("agent {id} has no entry {entry}"))
             .hint(format!("`tine show {id}` shows them with their numbers")));
     }
+    let mail = context.runtime.unread_mail(id).await?;
     if args.json {
-        output::transcript_json(&ShowJson::of(&agent, &fold), args.raw)?;
+        output::transcript_json(&ShowJson::of(&agent, &fold, &mail), args.raw)?;
     } else {
         let detail = if args.full { Detail::Full } else { Detail::Short };
         let how = (detail, Secrets::of(args.raw));
         let now_ms = context.runtime.ports().clock.now_ms();
-        let text = [header(&agent, now_ms), conversation(&agent, &fold, how)].concat();
+        let text = [header(&agent, now_ms), conversation(&agent, &fold, how), waiting(&mail)];
+        let text = text.concat();
         output::transcript(&text, args.raw)?;
     }
     Ok(0)
@@ -122,6 +147,16 @@ fn conversation(agent: &Shown, fold: &Fold, how: (Detail, Secrets)) -> String {
         transcript.rule("no entries yet");
     }
     transcript.into_text()
+}
+
+/// The messages that wait for the next turn, a line for each.
+fn waiting(mail: &[MailRow]) -> String {
+    let line = |row: &MailRow| {
+        let from = row.sender.map_or_else(|| "you".to_owned(), |sender| sender.short());
+        let text = one_line(&first_line(&row.body));
+        format!("{DIM}waits for the next turn, from {from}:{DIM:#} {text}\n")
+    };
+    mail.iter().map(line).collect()
 }
 
 /// The last of the entries at the start of a list that belong to one agent.

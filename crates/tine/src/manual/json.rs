@@ -63,7 +63,7 @@ pub(super) const JSON: Section = Section {
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
             "tine show",
-            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}, "compact":{"keep","preface":{"role","blocks"}}, "dialect":{"host","left_out":[member],"refusal","from","lost_tokens","lost_usd"}"#,
+            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}],"mail":[{"id","sender","sent_at","text"}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}, "compact":{"keep","preface":{"role","blocks"}}, "dialect":{"host","left_out":[member],"refusal","from","lost_tokens","lost_usd"}"#,
         ),
         (
             "blocks",

@@ -164,11 +164,11 @@ impl From<&ForkMade> for ForkShape {
             agent: made.child.to_string(),
             parent: made.parent.to_string(),
             fork_point: made.fork_point.map(|entry| entry.0),
-            context: made.context.as_str(),
+            context: made.record.context.as_str(),
             moved_from: made.moved_from.map(|entry| entry.0),
             open_calls: open_calls(made),
             worktree: made.worktree.as_ref().map(PlaceShape::from),
-            reach: made.reach.as_str(),
+            reach: made.record.reach.as_str(),
         }
     }
 }

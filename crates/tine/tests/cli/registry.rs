@@ -298,6 +298,14 @@ fn mail_waits_for_the_next_turn() {
     hint: the agent does not run; `tine run --resume [AGENT8]` lets it answer
     ");
     let sent = home.json(&["send", "base", "and again", "--json"]);
+    let shown = home.done(&["show", "base"]);
+    assert!(shown.ends_with(
+        "waits for the next turn, from you: the port is 8081\nwaits for the next turn, from you: and again\n"
+    ));
+    let mail = home.json(&["show", "base", "--json"])["mail"].clone();
+    let from_user: Vec<_> =
+        mail.as_array().unwrap().iter().filter(|one| one["sender"].is_null()).collect();
+    assert_eq!(from_user[0]["text"], "the port is 8081");
     assert_eq!(sent["agent"], base.as_str());
     home.done(&["run", "--resume", "base"]);
     // All that was unread comes at once: the reports of its workers, then what the user has sent, each one once.

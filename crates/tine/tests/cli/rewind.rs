@@ -31,7 +31,7 @@ fn a_conversation_goes_back_to_a_mark_and_begins_anew() {
     code: 42
     --- stdout
     --- stderr
-    error: mark not found: a b
+    error: Mark not found: a b
     hint: `tine mark [AGENT8] --list` lists them
     ");
     check!(home.shown(&home.ran(&["rewind", "base", "a  b"])), @"
@@ -115,4 +115,16 @@ fn a_level_behind_a_model_means_the_same_at_every_door() {
         .collect();
     all.sort();
     assert_eq!(all, ["peer sim/echo high", "root sim/echo low", "worker sim/echo high"]);
+}
+
+#[test]
+fn a_worker_begins_at_the_entry_that_is_named() {
+    let home = Home::new();
+    let model = home.near_model(SCENARIO);
+    home.import(&model, "base", 4);
+    home.done(&["task", "start", "base@2", "--fork", "look", "--wait", "--name", "early"]);
+    let early = home.json(&["show", "early", "--json"]);
+    assert_eq!(early["agent"]["fork_point"], 2);
+    let text = home.done(&["export", "early", "--format", "markdown"]);
+    assert!(text.contains("message 1") && !text.contains("message 2"), "{text}");
 }

@@ -145,7 +145,7 @@ fn mistakes_in_fork_change_nothing() {
         ("\u{3}/fork \"try it\r", "Error: Unterminated quoted string"),
         ("\u{3}/fork \"a\" b\r", "Error: Unexpected text after the prompt: b"),
         ("\u{3}/kill\r", "Error: Cannot kill root agent"),
-        ("/rewind there\r", "Error: Mark not found: there"),
+        ("/rewind there\r", "Mark not found: there"),
     ] {
         terminal.see(typed, said);
     }

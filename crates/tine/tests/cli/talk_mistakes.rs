@@ -58,7 +58,7 @@ const OF_AGENTS: &[Step] = &[
 
 /// Of the conversation.
 const OF_TALK: &[Step] = &[
-    ("/rewind there\r", "Error: Mark not found: there"),
+    ("/rewind there\r", "Mark not found: there"),
     ("/side\r", "Error: usage: /side QUESTION"),
     ("/show 99\r", "Error: nothing has this number; calls and reasoning have one each"),
     ("/show x\r", "Error: usage: /show [NUMBER]"),
@@ -74,7 +74,7 @@ const OF_TALK: &[Step] = &[
     ("cut\r", "The reply was cut at its longest. Say `go on`, and it does."),
     ("refuse\r", "The model refused. /rewind takes the last words back."),
     ("/clear\r", "The conversation starts anew"),
-    ("/rewind\r", "Error: there is nothing to go back to"),
+    ("/rewind\r", "error: there is nothing to go back to"),
 ];
 
 /// While the agent runs.
@@ -129,4 +129,18 @@ fn what_is_wrong_with_a_line_is_said() {
 #[test]
 fn what_cannot_be_done_while_an_agent_runs() {
     make(MEANWHILE, true);
+}
+
+#[test]
+fn words_that_no_run_could_take_come_back_into_the_line() {
+    let home = home();
+    home.import("anthropic/x", "base", 2);
+    let mut terminal = Terminal::start(&home, &["-r", "base"]);
+    terminal.screen("message 1");
+    terminal.type_in("a long thought\r");
+    terminal.screen("no API key");
+    terminal.screen("❯ a long thought");
+    terminal.kill();
+    let shown = home.done(&["show", "base"]);
+    assert!(!shown.contains("a long thought"), "{shown}");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tine_model::{AgentId, AgentRecord};
-use tine_runtime::{Inherit, Placement, Resumed, Spawn, TaskView};
+use tine_runtime::{ForkSpec, Inherit, Placement, Resumed, Spawn, TaskView};
 
 use super::background::{self, Begun};
 use super::named;
@@ -13,7 +13,7 @@ use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
 use crate::commands::listing;
 use crate::confine::{of_agent, of_workers, tell_widened};
 use crate::context::Context;
-use crate::crew::profile;
+use crate::crew::worker_of;
 use crate::fail::Failure;
 use crate::prompt::is_stdin;
 use crate::render::worktree::{say_submodules, say_under_way};
@@ -30,7 +30,7 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
     args.prompt = background::prompt(context, args.prompt)?;
     check_prompt(&args.prompt)?;
     if context.detached.is_none() && args.place.placement() != Placement::Shared {
-        let spawner = context.agent(&args.spawner).await?;
+        let (spawner, _) = context.agent_at(&args.spawner).await?;
         say_under_way(context.runtime.under_way(spawner).await?);
         say_submodules(&context.runtime.submodules_left(spawner).await?);
     }
@@ -47,7 +47,7 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
         return background::go(context, stdin, args.how.json).await;
     }
     listing::recover(context).await?;
-    let spawner = context.agent(&args.spawner).await?;
+    let (spawner, at) = context.agent_at(&args.spawner).await?;
     if let Some(task) = &args.resume {
         let view = named(context, task).await?;
         if view.task.spawner != spawner {
@@ -65,16 +65,16 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
     // Of the workers that models start, the settings and options say it; of this one, a person may.
     work.options.crew.confinement.reach = reach;
     let usual = if args.fork { Inherit::Full } else { Inherit::Fresh };
+    let fork = worker_of(spawner, &args.worker, usual, &work.options.crew.definitions)?;
+    let place = args.place.placement();
     let spawn = Spawn {
-        profile: profile(&args.worker, usual, &work.options.crew.definitions)?,
+        fork: ForkSpec { at, name: args.name, place, ..fork },
         prompt: args.prompt,
         description: args.description,
-        name: args.name,
         limits: work.options.crew.limits,
-        place: args.place.placement(),
     };
     budget::change(context, spawner, args.how.limits.tree.changes()).await?;
-    let task = context.runtime.start_task(spawner, spawn, &work.options).await?;
+    let task = context.runtime.start_task(spawn, &work.options).await?;
     let begun = Begun::started(context, task, spawner).await?;
     work.stay(task, &begun).await
 }
@@ -123,7 +123,8 @@ async fn go_on(
 }
 
 async fn agent_of(context: &Context, text: &str) -> Result<AgentRecord, Failure> {
-    Ok(context.runtime.agent(context.agent(text).await?).await?)
+    let (agent, _) = context.agent_at(text).await?;
+    Ok(context.runtime.agent(agent).await?)
 }
 
 /// Tells whoever resumes a task in the background of what is widened there.

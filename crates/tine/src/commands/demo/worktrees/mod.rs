@@ -141,12 +141,12 @@ async fn tell(
     let titles = WAYS.map(str::to_owned).to_vec();
     let view = Arc::new(FanView::new(Arc::clone(screen), checkout.to_owned(), titles));
     let spec = FanSpec {
-        at: None,
-        parent: root,
+        fork: tine_runtime::ForkSpec {
+            place: Placement::Worktree(Start::State),
+            ..tine_runtime::ForkSpec::of(root)
+        },
         directives: WAYS.map(story::directive).to_vec(),
-        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Leader,
-        place: Placement::Worktree(Start::State),
     };
     let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
     view.end();

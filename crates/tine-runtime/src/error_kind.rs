@@ -1,0 +1,151 @@
+//! What kind of failure an error is: a face's exit codes, HTTP statuses and the like follow from it, and need no list of errors of their own.
+
+use tine_llm::LlmError;
+use tine_store::StoreError;
+use tine_worktree::{NotesError, WorktreeError};
+
+use crate::error::RuntimeError;
+use crate::ports::ConnectError;
+
+/// A kind of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// What was given cannot be worked with: a name, a file, a model, a setting, something that is not there.
+    BadInput,
+    /// A cap of the tree's budget is reached.
+    OverBudget,
+    /// The caller took it back.
+    Cancelled,
+    /// Its time was over.
+    TimedOut,
+    /// It could work another time, or elsewhere: something is held, busy, full, out of reach or damaged.
+    Failed,
+}
+
+impl RuntimeError {
+    /// Its kind.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => of_store(error),
+            Self::Connect(ConnectError::Llm(error)) | Self::Llm(error) => of_llm(error),
+            Self::Worktree(error) => of_worktree(error),
+            Self::Notes(
+                NotesError::Conflict(_)
+                | NotesError::Foreign(_)
+                | NotesError::Settings(_)
+                | NotesError::Nested(_),
+            ) => ErrorKind::BadInput,
+            Self::ToolsRun(_) => ErrorKind::TimedOut,
+            Self::ForkGivenUp => ErrorKind::Cancelled,
+            Self::ForkInProgress
+            | Self::Entry { .. }
+            | Self::Head(_)
+            | Self::NoHead(_)
+            | Self::Panicked(_)
+            | Self::NoAnswer { .. }
+            | Self::SourceRuns(_)
+            | Self::Wall(_)
+            | Self::WriteRoot(_)
+            | Self::Confinement
+            | Self::Owner(_)
+            | Self::Notes(_)
+            | Self::Setup { .. }
+            | Self::Filter(_) => ErrorKind::Failed,
+            Self::Connect(ConnectError::Scenario { .. } | ConnectError::Key { .. })
+            | Self::NoDirective
+            | Self::TooMany { .. }
+            | Self::NothingToSend(_)
+            | Self::Import(_)
+            | Self::AssistantFirst
+            | Self::DigestNeeded { .. }
+            | Self::NotAsSent { .. }
+            | Self::Message(_)
+            | Self::Name { .. }
+            | Self::NoTask(_)
+            | Self::NoDefinition(_)
+            | Self::TaskEnded(_)
+            | Self::FollowUpWaits(_)
+            | Self::CacheLoss { .. }
+            | Self::NothingToCompact(_)
+            | Self::NoParent(_)
+            | Self::NoAncestor { .. }
+            | Self::NothingToBringBack { .. }
+            | Self::KillsRoot { .. }
+            | Self::NoMark { .. }
+            | Self::NothingToRewind(_)
+            | Self::RuleForOnce
+            | Self::NotOffered { .. }
+            | Self::EmptyMail
+            | Self::MailTooLong { .. }
+            | Self::NothingToUndo(_)
+            | Self::UndoneBefore(_)
+            | Self::NoWorktrees
+            | Self::NoWorktree(_)
+            | Self::WorktreeRemoved(_)
+            | Self::WorktreePurged(_)
+            | Self::WorktreeLost { .. }
+            | Self::RepositoryMoved { .. }
+            | Self::WorktreeThere { .. }
+            | Self::NoOrigin { .. }
+            | Self::OtherRepository(_)
+            | Self::UnknownCommit { .. }
+            | Self::WorktreeShared(_)
+            | Self::Place(_) => ErrorKind::BadInput,
+        }
+    }
+}
+
+fn of_store(error: &StoreError) -> ErrorKind {
+    match error {
+        StoreError::OverBudget { .. } => ErrorKind::OverBudget,
+        StoreError::NotFound { .. }
+        | StoreError::Ambiguous { .. }
+        | StoreError::Id(_)
+        | StoreError::NameTaken { .. }
+        | StoreError::Dead { .. }
+        | StoreError::NotDead { .. }
+        | StoreError::UnknownPermission { .. }
+        | StoreError::AmbiguousPermission { .. }
+        | StoreError::TooWide { .. }
+        | StoreError::NotStanding { .. }
+        | StoreError::UnknownEntry { .. }
+        | StoreError::MailboxFull { .. } => ErrorKind::BadInput,
+        _ => ErrorKind::Failed,
+    }
+}
+
+fn of_llm(error: &LlmError) -> ErrorKind {
+    match error {
+        LlmError::MissingKey { .. }
+        | LlmError::MissingBaseUrl { .. }
+        | LlmError::BadBaseUrl { .. }
+        | LlmError::BadKey => ErrorKind::BadInput,
+        LlmError::Cancelled { .. } => ErrorKind::Cancelled,
+        _ => ErrorKind::Failed,
+    }
+}
+
+fn of_worktree(error: &WorktreeError) -> ErrorKind {
+    match error {
+        WorktreeError::Refused(_) | WorktreeError::Obstructed(_) => ErrorKind::BadInput,
+        _ => ErrorKind::Failed,
+    }
+}
+
+impl From<&StoreError> for ErrorKind {
+    fn from(error: &StoreError) -> Self {
+        of_store(error)
+    }
+}
+
+impl From<&LlmError> for ErrorKind {
+    fn from(error: &LlmError) -> Self {
+        of_llm(error)
+    }
+}
+
+impl From<&WorktreeError> for ErrorKind {
+    fn from(error: &WorktreeError) -> Self {
+        of_worktree(error)
+    }
+}
