@@ -38,6 +38,14 @@ pub struct Prompt {
     pub files: Vec<AttachedFile>,
 }
 
+impl Prompt {
+    /// What the model reads: the files, and the words last.
+    pub(crate) fn into_texts(self) -> Vec<String> {
+        let files = self.files.iter().map(ToString::to_string);
+        files.chain([self.text]).collect()
+    }
+}
+
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
         Self { text, files: Vec::new() }

@@ -1,22 +1,16 @@
 //! Budgets of trees: asking for the right to send a request, waiting where there is none, and the line of workers that run at the
 //! same time. What counts and what is refused is the store's to say; nothing here sends or draws anything.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tine_cache::{BYTES_PER_TOKEN, Models};
 use tine_fork::run::Permit;
 use tine_model::{AgentId, Cap, CapReached, RequestId, Spent, Usage};
-use tine_store::{
-    BudgetRow, Lease, Recover, Reserve, Reserved, SetBudget, StandInLine, Store, StoreError,
-};
+use tine_store::{BudgetRow, Lease, Reserve, Reserved, SetBudget, StandInLine, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::RuntimeError;
-use crate::notice::task_notice;
-use crate::owner;
-use crate::ports::Ports;
 use crate::runtime::Runtime;
 
 /// How often whoever waits looks whether the store has changed. A person does not notice it, and one look costs some
@@ -41,9 +35,7 @@ pub enum OnBudget {
 
 /// Waits for the store to change, and clears the dead away meanwhile: what they had reserved would never come free.
 struct Watch<'a> {
-    store: &'a dyn Store,
-    ports: &'a Ports,
-    owners: &'a std::path::Path,
+    runtime: &'a Runtime,
     looks: u32,
 }
 
@@ -58,12 +50,9 @@ impl Watch<'_> {
             }
             self.looks += 1;
             if self.looks.is_multiple_of(RECOVER_LOOKS) {
-                let is_alive = |name: &str| owner::is_alive(self.owners, name);
-                let now_ms = self.ports.clock.now_ms();
-                let recover = Recover { is_alive: &is_alive, notice: &task_notice, now_ms };
-                self.store.recover(recover).await?;
+                self.runtime.recover_rows().await?;
             }
-            if self.store.data_version().await? != seen {
+            if self.runtime.store().data_version().await? != seen {
                 return Ok(true);
             }
         }
@@ -72,10 +61,7 @@ impl Watch<'_> {
 
 /// The money and the tokens of a tree, as the journal of one agent's run asks for them.
 pub(crate) struct Purse {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) ports: Ports,
-    /// Where processes keep their locks.
-    pub(crate) owners: PathBuf,
+    pub(crate) runtime: Runtime,
     pub(crate) agent: AgentId,
     /// The process, as it is named in leases.
     pub(crate) owner: String,
@@ -102,9 +88,9 @@ impl Purse {
         on_pause: &(dyn Fn(CapReached) + Send + Sync),
         cancel: &CancellationToken,
     ) -> Result<Permit, StoreError> {
-        let id = RequestId::from_random(self.ports.ids.random());
-        let (store, ports, owners) = (&*self.store, &self.ports, &*self.owners);
-        let mut watch = Watch { store, ports, owners, looks: 0 };
+        let id = RequestId::from_random(self.runtime.ports().ids.random());
+        let store = self.runtime.store();
+        let mut watch = Watch { runtime: &self.runtime, looks: 0 };
         let mut told: Option<Cap> = None;
         loop {
             // Before the question, so that no change after it is missed.
@@ -143,7 +129,9 @@ impl Purse {
     /// Lets go of what is reserved for a request that came to nothing; does nothing for one that was recorded.
     pub(crate) async fn release(&self) -> Result<(), StoreError> {
         match self.begin(Pending::default()) {
-            Pending { id: Some(id), is_reserved: true } => self.store.release_reservation(id).await,
+            Pending { id: Some(id), is_reserved: true } => {
+                self.runtime.store().release_reservation(id).await
+            }
             Pending { .. } => Ok(()),
         }
     }
@@ -163,7 +151,7 @@ impl Purse {
             Usage { write_short: Some(prompt), ..plain },
             Usage { write_long: Some(prompt), ..plain },
         ];
-        let (facts, now_ms) = (&self.ports.facts, self.ports.clock.now_ms());
+        let (facts, now_ms) = (&self.runtime.ports().facts, self.runtime.ports().clock.now_ms());
         let spent = dearest.map(|usage| Spent { started_ms: now_ms, usage });
         let costs = spent.iter().filter_map(|spent| micro_usd(facts, &self.model, spent));
         Reserve {
@@ -210,8 +198,8 @@ impl Runtime {
         cancel: &CancellationToken,
     ) -> Result<bool, RuntimeError> {
         self.line_up(vec![lease.agent], &lease.owner).await?;
-        let (store, ports, owners) = (&**self.store(), self.ports(), self.owners());
-        let mut watch = Watch { store, ports, owners, looks: 0 };
+        let store = self.store();
+        let mut watch = Watch { runtime: self, looks: 0 };
         let mut is_told = false;
         loop {
             let seen = store.data_version().await?;

@@ -87,7 +87,7 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
     }
 }
 
-fn as_told(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
+pub(crate) fn as_told(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
     let error = match &report.outcome {
         Outcome::Completed => None,
         Outcome::Failed(why) => Some(why.clone()),

@@ -17,7 +17,7 @@ use crate::attach::Prompt;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::Confinement;
-use crate::crew::{Crew, Definitions, WorkerRole, worker_options};
+use crate::crew::{Crew, Definitions, WorkerRole, told, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
@@ -125,6 +125,9 @@ impl Runtime {
             matches!(result.as_ref().map(|report| &report.outcome), Ok(Outcome::TimedOut) | Err(_));
         self.end_below(agent, cut || entered.stop.asked() == Some(StopKind::Hard)).await;
         self.keep(agent).await;
+        if record.standing == Standing::Worker {
+            self.leave(agent).await;
+        }
         drop(entered);
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.give_back(&lease).await;
@@ -157,11 +160,18 @@ impl Runtime {
         llm: &dyn tine_llm::LlmClient,
     ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
-        let prompt = match prompt.filter(|prompt| !prompt.text.trim().is_empty()) {
-            Some(prompt) => {
+        let prompt = prompt.filter(|prompt| !prompt.text.trim().is_empty());
+        let prompt = match (self.untold(&loaded, options).await?, prompt) {
+            // It was never told what it is: that comes first.
+            (Some(task), prompt) => {
+                let texts = prompt.into_iter().flat_map(Prompt::into_texts).map(Block::Text);
+                let blocks = task.blocks().iter().cloned().chain(texts);
+                Some(Message::new(Role::User, blocks.collect()))
+            }
+            (None, Some(prompt)) => {
                 Some(self.first_prompt(&loaded, prompt, &options.crew.definitions).await?)
             }
-            None => {
+            (None, None) => {
                 self.require_something_to_send(&loaded).await?;
                 None
             }
@@ -191,6 +201,24 @@ impl Runtime {
             self.finish_again(&lease, (&task, entered.stop.asked()), result.as_ref()).await?;
         }
         result
+    }
+
+    /// The task of a worker that was made and never begun, as it is told; `None` for everybody else.
+    async fn untold(
+        &self,
+        loaded: &Loaded,
+        options: &RunOptions,
+    ) -> Result<Option<Message>, RuntimeError> {
+        let record = &loaded.record;
+        let Some(task) = self.store().task(record.id).await? else { return Ok(None) };
+        if self.has_begun(record.id).await? {
+            return Ok(None);
+        }
+        let definition = task.definition.as_deref();
+        let role = WorkerRole::of_task(definition, record.context, &options.crew.definitions)?;
+        let place = self.told_place(record.id, &record.directory, &role).await?;
+        let how = (self.facts(&record.settings.model).strips_reasoning, &options.crew.inherits);
+        Ok(Some(told((&role, &task.directive), (&loaded.conversation, &place), how)))
     }
 
     /// The options of a run of a worker that was started as a defined agent: whoever runs it, it has that agent's tools and
@@ -368,9 +396,7 @@ impl Runtime {
     /// The same for whoever asks on an agent's account without its lease: the dead have none.
     pub(crate) fn purse_of(&self, record: &AgentRecord, owner: &str, on_budget: OnBudget) -> Purse {
         Purse {
-            store: Arc::clone(self.store()),
-            ports: self.ports().clone(),
-            owners: self.owners().to_owned(),
+            runtime: self.clone(),
             agent: record.id,
             owner: owner.to_owned(),
             model: record.settings.model.to_string(),
@@ -472,8 +498,7 @@ impl Runtime {
             }
         }
         // The words come last, as a directive does.
-        texts.extend(prompt.files.iter().map(ToString::to_string));
-        texts.push(prompt.text);
+        texts.extend(prompt.into_texts());
         Ok(Message::new(Role::User, texts.into_iter().map(Block::Text).collect()))
     }
 

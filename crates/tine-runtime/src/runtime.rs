@@ -326,13 +326,26 @@ impl Runtime {
     /// Marks what died with its process as interrupted, and tells those who wait for it. Every face does this before it
     /// shows states.
     pub async fn recover(&self) -> Result<Vec<Recovered>, RuntimeError> {
-        let is_alive = |name: &str| owner::is_alive(&self.owners, name);
-        let recover = Recover { is_alive: &is_alive, notice: &task_notice, now_ms: self.now_ms() };
-        let recovered = self.store.recover(recover).await?;
+        let recovered = self.recover_rows().await?;
         for one in &recovered {
             self.heal_memory(one.agent).await;
         }
         Ok(recovered)
+    }
+
+    /// The same without what follows from it. Workers that died with their process have done what they had done by then.
+    pub(crate) async fn recover_rows(&self) -> Result<Vec<Recovered>, StoreError> {
+        let is_alive = |name: &str| owner::is_alive(&self.owners, name);
+        let mut used = Vec::new();
+        for agent in self.store.held_by_dead(&is_alive).await? {
+            if self.store.task(agent).await?.is_some_and(|task| !task.status.is_final()) {
+                self.keep(agent).await;
+                used.extend(self.used_by(agent).await.ok());
+            }
+        }
+        let (used, now_ms) = (used.as_slice(), self.now_ms());
+        let recover = Recover { is_alive: &is_alive, notice: &task_notice, used, now_ms };
+        self.store.recover(recover).await
     }
 
     /// Takes dead agents off the lists: one with all below it, or all. Their rows stay. Returns those that were on a list.
@@ -343,6 +356,8 @@ impl Runtime {
     /// Takes the lease on an agent for this process.
     pub(crate) async fn acquire(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
         let owner = self.owner()?;
+        // Whoever died with it is told of with what they had done.
+        self.recover_rows().await?;
         let is_alive = |name: &str| owner::is_alive(&self.owners, name);
         let acquire = Acquire {
             agent,

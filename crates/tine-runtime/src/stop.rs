@@ -94,12 +94,17 @@ impl Runtime {
             if self.store().task(agent).await?.is_none_or(|task| task.status.is_final()) {
                 continue;
             }
-            let receipt = self.receipt(agent).await?;
-            let [turns, tool_uses] = [receipt.turns, receipt.tool_uses]
-                .map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-            used.push(TaskUsed { agent, usage: receipt.usage, turns, tool_uses });
+            used.push(self.used_by(agent).await?);
         }
         Ok(used)
+    }
+
+    /// What a worker has used by now.
+    pub(crate) async fn used_by(&self, agent: AgentId) -> Result<TaskUsed, RuntimeError> {
+        let Receipt { usage, turns, tool_uses, .. } = self.receipt(agent).await?;
+        let [turns, tool_uses] =
+            [turns, tool_uses].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        Ok(TaskUsed { agent, usage, turns, tool_uses })
     }
 
     /// What an agent has done so far, and whether its run is over.

@@ -23,7 +23,7 @@ use tine_store::{Lease, StoreError, TaskEnd};
 use tokio::time::Instant;
 
 use crate::error::RuntimeError;
-use crate::fan_report::{FanTask, ended, failed};
+use crate::fan_report::{FanTask, as_told, ended, failed};
 use crate::live::Entered;
 use crate::load::Loaded;
 use crate::notice::task_notice;
@@ -332,14 +332,24 @@ impl Runtime {
         (before, asked): (&TaskRecord, Option<StopKind>),
         result: Result<&RunReport, &RuntimeError>,
     ) -> Result<(), RuntimeError> {
+        // What it has done in its worktree stands in the notice.
+        self.keep(before.agent).await;
         let task = match result {
             Ok(report) => FanTask {
                 flags: self.examined_again(before, report).await,
-                ..stopped(ended(before.agent, &before.directive, report), asked)
+                ..stopped(self.ended_again(before, report), asked)
             },
             Err(error) => failed(before.agent, &before.directive, error),
         };
         self.finish(lease, &with_earlier(task, before)).await
+    }
+
+    /// The end of a run of a worker that had done something in earlier ones: what was refused is not all then.
+    fn ended_again(&self, before: &TaskRecord, report: &RunReport) -> FanTask {
+        match before.tool_uses {
+            0 => ended(before.agent, &before.directive, report),
+            _ => as_told(before.agent, &before.directive, report),
+        }
     }
 
     /// What the checks see in all runs of a worker together: what it did in earlier ones is work, too.

@@ -327,6 +327,9 @@ pub struct Recover<'a> {
     pub is_alive: IsAlive<'a>,
     /// Words the notices of tasks that the dead owners left behind.
     pub notice: WordNotice<'a>,
+    /// What workers among [`Store::held_by_dead`](crate::Store::held_by_dead) have used: it stands in their tasks from then on, and in the
+    /// notices.
+    pub used: &'a [TaskUsed],
     /// When, in milliseconds since the Unix epoch.
     pub now_ms: i64,
 }

@@ -7,7 +7,7 @@ use tine_model::{
 
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
-    EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
+    EntryRow, Fence, ForkRequest, Forked, IsAlive, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Remove,
     RemovedAgent, Rename, RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote,
     SetBudget, SetReach, SetStamp, SetState, Stamp, StampName, StandInLine, TaskEnd, UsageScope,
@@ -269,6 +269,9 @@ pub trait Store: Send + Sync {
 
     /// The lease on an agent, if somebody holds it.
     async fn lease(&self, agent: AgentId) -> Result<Option<Lease>>;
+
+    /// The agents whose leases dead owners hold.
+    async fn held_by_dead(&self, is_alive: IsAlive<'_>) -> Result<Vec<AgentId>>;
 
     /// Takes the leases of dead owners away. Their agents that were running become interrupted, and so do those agents' own
     /// unfinished tasks and the tasks they spawned that nobody runs; each spawner is told once. Nothing is run again.

@@ -124,7 +124,7 @@ pub(crate) struct TalkArgs {
     #[arg(short, long)]
     pub(crate) print: bool,
     /// The model of new agents, as provider/name
-    #[arg(short, long, value_name = "MODEL", conflicts_with_all = ["continue_last", "resume"])]
+    #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Go on with the agent that was last used in this directory
     #[arg(short, long = "continue", conflicts_with = "resume")]

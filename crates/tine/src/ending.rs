@@ -156,11 +156,11 @@ pub(crate) fn code_of(outcome: &str, (worker, refused): (AgentId, &[Refusal])) -
 /// Why a command fails although its work came to an end: calls that were refused because nobody could be asked, or that failed where
 /// that is to be minded.
 pub(crate) fn completed(refused: &[Refusal], failed_calls: &[String]) -> Option<Failure> {
-    if let Some(first) = refused.first() {
+    if !refused.is_empty() {
         let calls: Vec<&str> = refused.iter().map(|refusal| refusal.call.as_str()).collect();
         let message = format!("nobody answered, so this was not done: {}", named(&calls));
         let mut failure = Failure::coded(PERMISSION, message);
-        failure = failure.hint(format!("allow it with --allow '{}'", rule_for(first)));
+        failure = failure.hint(format!("allow it with {}", allows(refused)));
         return Some(failure.hint(
             "or run it in a terminal, or answer from another one with --wait-for-permission",
         ));
@@ -187,7 +187,19 @@ pub(crate) fn warn_of_refusals(refused: &[Refusal]) {
     let Some(first) = refused.first() else { return };
     let (count, call) = (plural(refused.len() as u64, "call"), &first.call);
     output::say(&format!("warning: {count} refused because nobody could be asked, such as {call}"));
-    output::say(&format!("hint: allow it with --allow '{}'", rule_for(first)));
+    output::say(&format!("hint: allow it with {}", allows(refused)));
+}
+
+/// The options that would have allowed these calls, as far as their number does not confuse.
+fn allows(refused: &[Refusal]) -> String {
+    let mut options: Vec<String> = Vec::new();
+    for refusal in refused {
+        let option = format!("--allow '{}'", rule_for(refusal));
+        if !options.contains(&option) && options.len() < CALLS_NAMED_MAX {
+            options.push(option);
+        }
+    }
+    options.join(" ")
 }
 
 /// The narrowest rule that would have allowed a call like this one.
@@ -361,7 +373,7 @@ mod tests {
         let both = Circumstances { refused, failed_calls: failed_calls.clone(), ..circumstances() };
         insta::assert_snapshot!(code(both), @"
         56 error: nobody answered, so this was not done: Bash: cargo test; FileWrite: a
-        hint: allow it with --allow 'Bash(cargo test)'
+        hint: allow it with --allow 'Bash(cargo test)' --allow 'FileWrite(a)'
         hint: or run it in a terminal, or answer from another one with --wait-for-permission
         ");
         insta::assert_snapshot!(code(Circumstances { failed_calls, ..circumstances() }), @"54 error: a tool call failed: Bash: exit code 1");

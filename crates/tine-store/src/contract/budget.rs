@@ -202,7 +202,7 @@ pub async fn what_nobody_holds_is_not_reserved(fixture: &dyn Fixture) -> Result<
     // Without a lease: such as a ping for a parent.
     ask(root, 4, "dead").await?;
     let alive = |owner: &str| owner != "dead";
-    let recover = Recover { is_alive: &alive, notice: &plain_notice, now_ms: 9000 };
+    let recover = Recover { is_alive: &alive, notice: &plain_notice, used: &[], now_ms: 9000 };
     store.recover(recover).await?;
     assert_eq!(reserved().await?, 1 << 2);
     ask(root, 4, "dead").await?;

@@ -56,7 +56,7 @@ pub async fn a_forked_worker_is_held_at_once(fixture: &dyn Fixture) -> Result<()
     let forked = store.fork(request).await?;
     assert_eq!(forked[0].lease, store.lease(worker).await?);
     refused!(lease(&*store, worker, "host:2").await, StoreError::Held { .. });
-    let recover = Recover { is_alive: &|_| false, notice: &plain_notice, now_ms: 9000 };
+    let recover = Recover { is_alive: &|_| false, notice: &plain_notice, used: &[], now_ms: 9000 };
     let recovered = store.recover(recover).await?;
     assert_eq!(recovered[0].tasks, [worker]);
     assert_eq!(store.unread_mail(root).await?.len(), 1);
@@ -112,7 +112,9 @@ pub async fn the_fence_never_goes_back(fixture: &dyn Fixture) -> Result<()> {
             store.release(&held).await?;
         } else {
             let nobody = |_: &str| false;
-            store.recover(Recover { is_alive: &nobody, notice: &plain_notice, now_ms: 1 }).await?;
+            store
+                .recover(Recover { is_alive: &nobody, notice: &plain_notice, used: &[], now_ms: 1 })
+                .await?;
             assert!(is_fenced(&*store, agent, held.fence).await);
         }
     }
@@ -138,7 +140,7 @@ pub async fn a_dead_owner_is_recovered_once(fixture: &dyn Fixture) -> Result<()>
     store.start_task(living).await?;
 
     let is_alive = only_living("alive");
-    let recover = Recover { is_alive: &is_alive, notice: &plain_notice, now_ms: 8000 };
+    let recover = Recover { is_alive: &is_alive, notice: &plain_notice, used: &[], now_ms: 8000 };
     let recovered = store.recover(recover).await?;
     let brief: Vec<_> =
         recovered.iter().map(|one| (one.agent, one.interrupted, one.tasks.clone())).collect();
@@ -179,7 +181,7 @@ pub async fn a_takeover_interrupts_like_a_recovery(fixture: &dyn Fixture) -> Res
     assert!(is_fenced(&*store, worker, old.fence).await);
     assert_eq!(store.agent(worker).await?.state, AgentState::Interrupted);
     assert_eq!(store.unread_mail(root).await?.len(), 1);
-    let recover = Recover { is_alive: &is_alive, notice, now_ms };
+    let recover = Recover { is_alive: &is_alive, notice, used: &[], now_ms };
     assert_eq!(store.recover(recover).await?, []);
     assert_eq!(store.unread_mail(root).await?.len(), 1);
     Ok(())
@@ -193,7 +195,9 @@ pub async fn a_zombie_cannot_end_a_task(fixture: &dyn Fixture) -> Result<()> {
     let zombie = lease(&*store, worker, "zombie").await?;
     store.start_task(worker).await?;
     let is_alive = only_living("heir");
-    store.recover(Recover { is_alive: &is_alive, notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .recover(Recover { is_alive: &is_alive, notice: &plain_notice, used: &[], now_ms: 1 })
+        .await?;
     let heir = lease(&*store, worker, "heir").await?;
     assert!(store.start_task(worker).await?);
     let end = |fence| TaskEnd { fence: Some(fence), ..super::end_of(worker) };

@@ -73,7 +73,9 @@ pub async fn lost_is_told_from_interrupted(fixture: &dyn Fixture) -> Result<()> 
     let (begun, waiting) = (worker(&*store, root, 2).await?, worker(&*store, root, 3).await?);
     store.start_task(begun).await?;
     let nobody = |_: &str| false;
-    store.recover(Recover { is_alive: &nobody, notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .recover(Recover { is_alive: &nobody, notice: &plain_notice, used: &[], now_ms: 1 })
+        .await?;
     let status = |task: Option<tine_model::TaskRecord>| task.map(|task| task.status);
     assert_eq!(status(store.task(begun).await?), Some(TaskStatus::Interrupted));
     assert_eq!(status(store.task(waiting).await?), Some(TaskStatus::Lost));
@@ -173,7 +175,9 @@ pub async fn a_wish_to_stop_does_not_outlive_its_run(fixture: &dyn Fixture) -> R
         store.release(&lease).await?;
     }
     let nobody = |_: &str| false;
-    store.recover(Recover { is_alive: &nobody, notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .recover(Recover { is_alive: &nobody, notice: &plain_notice, used: &[], now_ms: 1 })
+        .await?;
     for agent in [crashed, released] {
         assert_eq!(store.agent(agent).await?.stop, None);
     }

@@ -59,7 +59,9 @@ pub async fn an_interrupted_task_can_start_again(fixture: &dyn Fixture) -> Resul
     super::sample::lease(&*store, worker, "dead").await?;
     store.start_task(worker).await?;
     let nobody = |_: &str| false;
-    store.recover(Recover { is_alive: &nobody, notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .recover(Recover { is_alive: &nobody, notice: &plain_notice, used: &[], now_ms: 1 })
+        .await?;
     assert!(!store.finish_task(end_of(worker)).await?, "it has ended, as interrupted");
     assert!(store.start_task(worker).await?);
     let task = store.task(worker).await?.map(|task| (task.status, task.ended_ms));

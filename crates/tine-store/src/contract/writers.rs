@@ -81,7 +81,9 @@ pub async fn a_writer_is_gone_with_its_lease(fixture: &dyn Fixture) -> Result<()
     note(&*store, &again, "/srv").await?;
     assert_eq!(note(&*store, &two, "/srv").await?, [one.agent]);
     let is_alive = |owner: &str| owner == "owner 2";
-    store.recover(Recover { is_alive: &is_alive, notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .recover(Recover { is_alive: &is_alive, notice: &plain_notice, used: &[], now_ms: 1 })
+        .await?;
     assert_eq!(note(&*store, &two, "/srv").await?, []);
     Ok(())
 }

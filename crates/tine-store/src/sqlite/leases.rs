@@ -9,7 +9,7 @@ use super::column::Columns;
 use super::connection::Writing;
 use super::tasks::{cut_tasks, task_columns};
 use super::writers::drop_writer;
-use crate::{Acquire, Fence, Lease, Recover, Recovered, Result, StoreError, WordNotice};
+use crate::{Acquire, Fence, IsAlive, Lease, Recover, Recovered, Result, StoreError};
 
 /// Tasks that die with their process: the agent's own, and those it spawned that no process has taken up.
 const ORPHANED: &str = concat!(
@@ -28,7 +28,9 @@ impl SqliteStore {
             if (acquire.is_alive)(&owner) {
                 return Err(StoreError::Held { agent, owner });
             }
-            take_from_dead(&mut write, agent, owner, acquire.notice, acquire.now_ms).await?;
+            let Acquire { is_alive, notice, now_ms, .. } = acquire;
+            let recover = Recover { is_alive, notice, used: &[], now_ms };
+            take_from_dead(&mut write, (agent, owner), recover).await?;
         }
         forget_stop(&mut write, agent).await?;
         let lease = insert_lease(&mut write, agent, acquire.owner, acquire.now_ms).await?;
@@ -94,11 +96,25 @@ impl SqliteStore {
         }
         let mut recovered = Vec::with_capacity(dead.len());
         for (agent, owner) in dead {
-            let (notice, now_ms) = (recover.notice, recover.now_ms);
-            recovered.push(take_from_dead(&mut write, agent, owner, notice, now_ms).await?);
+            recovered.push(take_from_dead(&mut write, (agent, owner), recover).await?);
         }
         write.commit().await?;
         Ok(recovered)
+    }
+
+    pub(super) async fn leased_by_dead(&self, is_alive: IsAlive<'_>) -> Result<Vec<AgentId>> {
+        let sql = "SELECT agent, owner FROM leases WHERE owner IS NOT NULL";
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql)).await?;
+        read.finish().await?;
+        let mut dead = Vec::new();
+        for row in &rows {
+            let row = Columns::new(self.connections.path(), row);
+            if !is_alive(&row.get::<String>(1)?) {
+                dead.push(row.agent(0)?);
+            }
+        }
+        Ok(dead)
     }
 
     /// Asked first, outside the transaction: nearly always there is nothing to recover, and then nothing is written.
@@ -164,11 +180,10 @@ async fn lease_of(write: &mut Writing<'_>, agent: AgentId) -> Result<Option<Leas
 
 async fn take_from_dead(
     write: &mut Writing<'_>,
-    agent: AgentId,
-    owner: String,
-    notice: WordNotice<'_>,
-    now_ms: i64,
+    (agent, owner): (AgentId, String),
+    recover: Recover<'_>,
 ) -> Result<Recovered> {
+    let Recover { notice, used, now_ms, .. } = recover;
     let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ?");
     write.run("lease taken", sql.bind(agent.as_bytes().as_slice())).await?;
     forget_stop(write, agent).await?;
@@ -179,6 +194,6 @@ async fn take_from_dead(
         write_state(write, agent, AgentState::Interrupted, now_ms).await?;
     }
     let sql = sqlx::query(ORPHANED).bind(agent.as_bytes().as_slice());
-    let tasks = cut_tasks(write, sql, TaskStatus::Interrupted, &[], notice, now_ms).await?;
+    let tasks = cut_tasks(write, sql, TaskStatus::Interrupted, used, notice, now_ms).await?;
     Ok(Recovered { agent, owner, interrupted, tasks })
 }

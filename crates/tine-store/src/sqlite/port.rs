@@ -8,7 +8,7 @@ use tine_model::{
 use super::SqliteStore;
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
-    EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
+    EntryRow, Fence, ForkRequest, Forked, IsAlive, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Remove,
     RemovedAgent, Rename, RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote,
     SetBudget, SetReach, SetStamp, SetState, Stamp, StampName, StandInLine, Store, TaskEnd,
@@ -306,6 +306,10 @@ impl Store for SqliteStore {
 
     async fn lease(&self, agent: AgentId) -> Result<Option<Lease>> {
         self.lease_row(agent).await
+    }
+
+    async fn held_by_dead(&self, is_alive: IsAlive<'_>) -> Result<Vec<AgentId>> {
+        self.leased_by_dead(is_alive).await
     }
 
     async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {

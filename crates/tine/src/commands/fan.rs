@@ -166,7 +166,7 @@ pub(super) struct Fanned {
     /// How its workers were confined.
     pub(super) confinement: Confinement,
     watch: Arc<Watch>,
-    guarded: Guarded,
+    pub(super) guarded: Guarded,
 }
 
 /// Runs a fan and shows how it goes; `None` where the user has only asked for its price, or has not agreed to it.
@@ -321,7 +321,9 @@ fn verdict(
     let rest: Vec<&FanTask> =
         report.tasks.iter().filter(|task| task.status != TaskStatus::Completed).collect();
     if rest.is_empty() {
-        return completed(refused, failed_calls).map_or(Ok(0), Err);
+        let again = "`tine task resume AGENT \"…\" --allow RULE` goes on with one of the workers";
+        let failure = completed(refused, failed_calls).map(|failure| failure.hint(again));
+        return failure.map_or(Ok(0), Err);
     }
     warn_of_refusals(refused);
     let completed = all - rest.len();

@@ -133,7 +133,7 @@ fn last_used<'a>(agents: &'a [AgentRecord], here: &[&'a AgentRecord]) -> Option<
 }
 
 /// An agent keeps its model for life: the provider's cache knows its conversation under that model and no other.
-fn refuse_model(model: &ModelArgs) -> Result<(), Failure> {
+pub(super) fn refuse_model(model: &ModelArgs) -> Result<(), Failure> {
     let given = [
         ("--model", model.model.is_some()),
         ("--system", model.system.is_some()),
@@ -146,7 +146,10 @@ fn refuse_model(model: &ModelArgs) -> Result<(), Failure> {
         Some((option, _)) => Err(Failure::usage(format!(
             "{option} is for new agents; an agent keeps what it began with"
         ))
-        .hint("leave it out, or start a new agent without --continue and --resume")),
+        .hint("leave it out, or start a new agent without --continue and --resume")
+        .hint(
+            "`tine fork AGENT --model NAME`, or /model NAME in the terminal, goes on with another",
+        )),
     }
 }
 

@@ -27,7 +27,7 @@ use crate::away;
 use crate::caching::policy;
 use crate::cli::{self, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
-use crate::commands::run::{Worktrees, last_in};
+use crate::commands::run::{Worktrees, last_in, refuse_model};
 use crate::commands::setup::Chosen;
 use crate::config::Config;
 use crate::confine::{of_agent, of_root, widened};
@@ -66,6 +66,9 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
         (None, true) => Some(last_in(&context, Worktrees::Counted).await?),
         (Some(None), _) | (None, false) => None,
     };
+    if agent.is_some() {
+        refuse_model(&ModelArgs { model: args.model.clone(), ..ModelArgs::default() })?;
+    }
     let picks = args.resume == Some(None);
     let keys = keys(&context.config)?;
     let notify = context.config.notify()?;

@@ -65,7 +65,8 @@ pub(crate) async fn wait(context: &Context, args: WaitArgs) -> Result<u8, Failur
     };
     let waited = read(context, &agents).await?;
     // What ended in the last moment has ended.
-    let code = if waited.iter().all(is_finished) { 0 } else { ended };
+    let is_over = waited.iter().all(is_finished) && !workers_run(context, &agents).await?;
+    let code = if is_over { 0 } else { ended };
     if args.json {
         let timed_out = code == TIMED_OUT;
         output::json(&WaitJson { timed_out, agents: waited.iter().map(waited_json).collect() })?;
@@ -74,7 +75,10 @@ pub(crate) async fn wait(context: &Context, args: WaitArgs) -> Result<u8, Failur
         output::write_out(&text)?;
         if code == TIMED_OUT {
             let left = waited.iter().filter(|agent| !is_finished(agent)).count();
-            output::say(&format!("time is up; {left} of {} not finished", waited.len()));
+            output::say(&match left {
+                0 => "time is up; their workers have not finished".to_owned(),
+                left => format!("time is up; {left} of {} not finished", waited.len()),
+            });
         }
     }
     Ok(code)
@@ -83,11 +87,27 @@ pub(crate) async fn wait(context: &Context, args: WaitArgs) -> Result<u8, Failur
 async fn until_finished(context: &Context, agents: &[AgentId]) -> Result<(), Failure> {
     let mut watch = Watch::begin(context).await?;
     loop {
-        if read(context, agents).await?.iter().all(is_finished) {
+        let is_over = read(context, agents).await?.iter().all(is_finished);
+        if is_over && !workers_run(context, agents).await? {
             return Ok(());
         }
         watch.changed(context).await?;
     }
+}
+
+/// Returns true if an agent below one of these has a task that has not ended.
+async fn workers_run(context: &Context, agents: &[AgentId]) -> Result<bool, Failure> {
+    let tasks = context.runtime.task_records().await?;
+    let mut above: Vec<AgentId> = agents.to_vec();
+    while let Some(spawner) = above.pop() {
+        for task in tasks.iter().filter(|task| task.spawner == spawner) {
+            if !task.status.is_final() {
+                return Ok(true);
+            }
+            above.push(task.agent);
+        }
+    }
+    Ok(false)
 }
 
 async fn read(context: &Context, agents: &[AgentId]) -> Result<Vec<Shown>, Failure> {

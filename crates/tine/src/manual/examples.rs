@@ -47,7 +47,8 @@ Examples:
 pub(crate) const PS: &str = "\
 Examples:
   tine ps
-  tine ps --all --json | jq -r '.[] | select(.state == \"interrupted\") | .id'";
+  tine ps --json | jq -r '.[]
+      | select([.state, .task.status] | any(. == \"interrupted\")) | .id'";
 
 pub(crate) const TREE: &str = "\
 Examples:
@@ -347,7 +348,7 @@ Examples:
   tine permission why --json 'cargo test | tail' | jq -r .verdict";
 
 pub(crate) const HIDE: &str = "\
-Nothing is deleted: `tine show` finds a reaped agent by its id, its forks keep what they inherited, and what it cost \
+Nothing is deleted: `tine show` finds a hidden agent by its id, its forks keep what they inherited, and what it cost \
 still counts.
 
 Examples:

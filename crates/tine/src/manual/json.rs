@@ -29,7 +29,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine stop, tine task cancel, tine task hide",
-            r#"{"stopped":[receipt]}, of clear also "cleared":[id]; a receipt is {"agent","name","description","status" of its task|null,"over","turns","tool_uses","usage","last_words"}"#,
+            r#"{"stopped":[receipt]}, of hide also "cleared":[id]; a receipt is {"agent","name","description","status" of its task|null,"over","turns","tool_uses","usage","last_words"}"#,
         ),
         (
             "tine fork",
@@ -106,7 +106,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine worktree gc, tine worktree rm",
-            r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of drop {"dropped":[the same]}"#,
+            r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of rm {"dropped":[the same]}"#,
         ),
         (
             "tine rm",

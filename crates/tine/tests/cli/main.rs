@@ -29,6 +29,7 @@ mod cache;
 mod compact;
 mod crash;
 mod crash_crew;
+mod crash_workers;
 mod demo_worktrees;
 mod digest;
 mod dream;

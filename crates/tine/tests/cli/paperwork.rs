@@ -162,7 +162,8 @@ fn the_help_of_a_command_ends_with_examples() {
 
     Examples:
       tine ps
-      tine ps --all --json | jq -r '.[] | select(.state == "interrupted") | .id'
+      tine ps --json | jq -r '.[]
+          | select([.state, .task.status] | any(. == "interrupted")) | .id'
     "#);
     check!(home.done(&["sim", "serve", "--help"]), @r#"
     Serve a scenario on loopback until interrupted; prints the URLs as JSON

@@ -224,6 +224,7 @@ fn what_cannot_be_done_is_said_and_leaves_no_agent() {
     --- stderr
     error: --model is for new agents; an agent keeps what it began with
     hint: leave it out, or start a new agent without --continue and --resume
+    hint: `tine fork AGENT --model NAME`, or /model NAME in the terminal, goes on with another
     ");
     check!(shown(&["run", "--continue"]), @"
     code: 42

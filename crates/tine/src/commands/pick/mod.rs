@@ -13,10 +13,12 @@ use self::choice::{Choice, ask};
 pub(super) use self::choice::{Names, table};
 pub(super) use self::shape::PickJson;
 use super::{bring, fan};
+use crate::ask::Refusal;
 use crate::ask::a_person_is_there;
 use crate::cli::{FanArgs, PickArgs, WorkerArgs};
 use crate::confine::of_checks;
 use crate::context::Context;
+use crate::ending::completed;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::limits::duration;
@@ -44,7 +46,9 @@ pub(crate) async fn pick(context: &Context, mut args: PickArgs) -> Result<u8, Fa
     let check = check(&args)?;
     let take = take(context, &args).await?;
     let json = args.spread.json;
-    let Some((agents, confinement)) = workers(context, args).await? else { return Ok(0) };
+    let Some(Worked { agents, confinement, refused }) = workers(context, args).await? else {
+        return Ok(0);
+    };
     if let Take::Of(agent) = take
         && !agents.contains(&agent)
     {
@@ -74,19 +78,21 @@ pub(crate) async fn pick(context: &Context, mut args: PickArgs) -> Result<u8, Fa
     }
     match (taken, best(&candidates)) {
         (Some((_, brought)), _) => {
-            bring::in_conflict(&brought.came.conflicts, brought.came.outcome)
+            bring::in_conflict(&brought.came.conflicts, brought.came.outcome)?;
         }
         (None, Some(best)) => {
             if !json {
                 advise(best);
             }
-            Ok(0)
         }
         // Whether anybody passed must be plain to a script, whatever it wanted to take.
-        (None, None) => Err(Failure::coded(FAILED, "no work is good, and nothing was taken").hint(
-            "`tine diff AGENT` shows what one did; `tine apply AGENT` takes it all the same",
-        )),
+        (None, None) => {
+            return Err(Failure::coded(FAILED, "no work is good, and nothing was taken").hint(
+                "`tine diff AGENT` shows what one did; `tine apply AGENT` takes it all the same",
+            ));
+        }
     }
+    completed(&refused, &[]).map_or(Ok(0), Err)
 }
 
 fn check(args: &PickArgs) -> Result<Option<Check>, Failure> {
@@ -114,11 +120,17 @@ async fn take(context: &Context, args: &PickArgs) -> Result<Take, Failure> {
     })
 }
 
-/// Those to pick from, when they have done their work, and how they are confined; `None` where the user did not agree to the price.
-async fn workers(
-    context: &Context,
-    args: PickArgs,
-) -> Result<Option<(Vec<AgentId>, Confinement)>, Failure> {
+/// Those to pick from, when they have done their work.
+struct Worked {
+    agents: Vec<AgentId>,
+    /// How they are confined.
+    confinement: Confinement,
+    /// Calls that were refused because nobody could be asked.
+    refused: Vec<Refusal>,
+}
+
+/// Lets the forks do their work; `None` where the user did not agree to the price.
+async fn workers(context: &Context, args: PickArgs) -> Result<Option<Worked>, Failure> {
     let (Some(agent), Some(directive)) = (args.agent, args.directive) else {
         let mut agents = Vec::with_capacity(args.among.len());
         for text in &args.among {
@@ -130,7 +142,7 @@ async fn workers(
         }
         let directory = Path::new(&context.directory);
         let confinement = of_checks(context, &args.spread.limits, directory)?;
-        return Ok(Some((agents, confinement)));
+        return Ok(Some(Worked { agents, confinement, refused: Vec::new() }));
     };
     let mut spread = args.spread;
     spread.place.worktree = true;
@@ -143,7 +155,8 @@ async fn workers(
             .hint("`tine worktree list` shows what the forks had done"));
     }
     let agents = fanned.report.tasks.iter().map(|task| task.agent).collect();
-    Ok(Some((agents, fanned.confinement)))
+    let refused = fanned.guarded.nobody.refused();
+    Ok(Some(Worked { agents, confinement: fanned.confinement, refused }))
 }
 
 /// Looks at each, one after the other: checks that run at the same time would disturb each other.

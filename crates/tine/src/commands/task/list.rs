@@ -38,7 +38,7 @@ pub(super) async fn list(context: &Context, args: ListTasksArgs) -> Result<u8, F
     } else if views.is_empty() {
         output::say("no tasks");
         output::say(
-            "hint: `tine task start AGENT \"…\"` starts one; `--all` lists cleared ones too",
+            "hint: `tine task start AGENT \"…\"` starts one; `--all` lists hidden ones too",
         );
     } else {
         let table = table(&views, now_ms).to_text_within(output::stdout_columns());

@@ -135,7 +135,13 @@ impl<'a> Work<'a> {
         let task = &view.task;
         let short = task.agent.short();
         let failed = |code, what: &str| {
-            let why = task.error.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            // Some errors begin with the word that is said already.
+            let said = what.trim_start_matches("was ");
+            let why =
+                task.error.as_deref().map_or(String::new(), |why| match why.strip_prefix(said) {
+                    Some(rest) => rest.to_owned(),
+                    None => format!(": {why}"),
+                });
             Err(Failure::coded(code, format!("task {short} {what}{why}"))
                 .hint(format!("`tine task resume {short} \"Go on.\"` takes it up again")))
         };

@@ -211,7 +211,7 @@ fn what_cannot_be_started_makes_nothing_and_says_why() {
     --- stdout
     --- stderr
     no tasks
-    hint: `tine task start AGENT "…"` starts one; `--all` lists cleared ones too
+    hint: `tine task start AGENT "…"` starts one; `--all` lists hidden ones too
     "#);
     assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);
     assert_eq!(std::fs::read_dir(home.path().join("log")).unwrap().count(), 0);
