@@ -215,6 +215,13 @@ impl Conversation {
         self.history.push(entry, message);
     }
 
+    /// The last message, with the ids that its calls have in the log.
+    pub(crate) fn last_as_logged(&self) -> Option<Arc<Message>> {
+        let last = &self.history.last()?.message;
+        let said = self.ids.as_ref().and_then(|ids| ids.as_said(last));
+        Some(said.map_or_else(|| Arc::clone(last), Arc::new))
+    }
+
     /// The ids that the history has.
     fn noted_ids(&self) -> CallIds {
         let mut ids = CallIds::default();

@@ -396,7 +396,7 @@ impl Turns<'_> {
 
     /// Runs the calls that an earlier run left open and has not begun.
     async fn reopen(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
-        let last = self.run.conversation.history().last().map(|item| Arc::clone(&item.message));
+        let last = self.run.conversation.last_as_logged();
         let Some(last) = last.filter(|message| message.role() == Role::Assistant) else {
             return Ok(());
         };

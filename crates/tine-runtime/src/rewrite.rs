@@ -141,21 +141,27 @@ fn prompt(message: &Message) -> Option<String> {
 /// Tells what counts no more behind a place.
 fn behind(fold: &Fold, (to, takes_back): (Option<EntryId>, bool), directory: &Path) -> Rewound {
     let behind: Vec<_> = fold.effective().filter(|(entry, _)| Some(entry.id) > to).collect();
-    let blocks = || behind.iter().flat_map(|(_, item)| item.message.blocks());
-    let succeeded: Vec<&ToolCallId> = blocks()
-        .filter_map(|block| match block {
-            Block::ToolResult { call, is_error: false, .. } => Some(call),
-            _ => None,
-        })
-        .collect();
     let (mut changes, mut commands) = (0, 0);
-    for block in blocks() {
-        let Block::ToolUse { id, name, input } = block else { continue };
-        match name.as_str() {
-            _ if !succeeded.contains(&id) => {}
-            "FileEdit" | "FileWrite" => changes += 1,
-            "Bash" if !only_reads(name, input, directory) => commands += 1,
-            _ => {}
+    // A server may number its calls anew in each reply: a result is of the last one's.
+    let mut calls: Vec<(&ToolCallId, &str, &ToolInput)> = Vec::new();
+    for (_, item) in &behind {
+        if item.message.role() == Role::Assistant {
+            calls.clear();
+        }
+        for block in item.message.blocks() {
+            match block {
+                Block::ToolUse { id, name, input } => calls.push((id, name, input)),
+                Block::ToolResult { call, is_error: false, .. } => {
+                    let Some(at) = calls.iter().position(|(id, ..)| *id == call) else { continue };
+                    let (_, name, input) = calls.remove(at);
+                    match name {
+                        "FileEdit" | "FileWrite" | "Edit" | "Write" => changes += 1,
+                        "Bash" if !only_reads(name, input, directory) => commands += 1,
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
         }
     }
     let first = behind.first().filter(|_| takes_back);

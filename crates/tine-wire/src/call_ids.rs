@@ -85,6 +85,21 @@ impl CallIds {
         }
     }
 
+    /// The last message of the model's with the ids that its calls have in the log; `None` where they are its own.
+    pub fn as_said(&self, message: &Message) -> Option<Message> {
+        if self.open.iter().all(|open| open.said == open.sent) {
+            return None;
+        }
+        let mut open = self.open.iter();
+        let mut blocks = message.blocks().to_vec();
+        for block in &mut blocks {
+            if let Block::ToolUse { id, .. } = block {
+                *id = ToolCallId(open.next()?.said.clone());
+            }
+        }
+        Some(Message::new(message.role(), blocks))
+    }
+
     /// The id that a result has. It is told in the log's words or, where a request was gone on from, in the request's.
     fn answered(&mut self, call: &str) -> String {
         let open = self.open.iter_mut().filter(|open| !open.answered);

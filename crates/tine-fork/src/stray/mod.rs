@@ -82,6 +82,20 @@ impl Check {
         Self::Denied,
     ];
 
+    /// What is wrong, in a few words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoWork => "nothing was done",
+            Self::Echo => "it repeats what it had inherited",
+            Self::MissingScope => "the report says no scope",
+            Self::ForeignTask => "it did somebody else's task",
+            Self::Loop => "it made the same calls again and again",
+            Self::Claims => "its report and its changes differ",
+            Self::TooLong => "the report is too long",
+            Self::Denied => "no call was allowed",
+        }
+    }
+
     /// The word in suites, in JSON and as a task's flag. Parsing reads it back.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -200,12 +200,14 @@ impl App {
     /// Ends an agent and all below it. A root is not ended by a key or a word: everything would be gone from sight with it.
     pub(super) fn kill(&mut self, agent: AgentId) -> Vec<Effect> {
         if self.record(agent).is_some_and(is_living_root) {
+            let short = agent.short();
+            let why = format!("Cannot kill root agent; in a shell, tine kill --root {short} does");
             if self.overlay.is_some() {
                 // The conversation, where it would be said, is not seen.
-                self.tell("Cannot kill root agent");
+                self.tell(why);
                 return Vec::new();
             }
-            return self.refuse("Cannot kill root agent");
+            return self.refuse(&why);
         }
         vec![Effect::Kill(agent)]
     }

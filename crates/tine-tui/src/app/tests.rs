@@ -127,7 +127,7 @@ fn siblings_go_round_and_the_root_has_no_parent() {
 fn the_root_cannot_be_killed_and_focus_goes_to_the_parent_of_the_dead() {
     let mut app = session(&[agent(1, None), agent(2, Some(1)), agent(3, Some(2))]);
     assert_eq!(type_in(&mut app, "/kill"), []);
-    insta::assert_snapshot!(said(&app).join("\n"), @"Error: Cannot kill root agent");
+    insta::assert_snapshot!(said(&app).join("\n"), @"Error: Cannot kill root agent; in a shell, tine kill --root 01010101 does");
     app.go(id(3));
     assert_eq!(type_in(&mut app, "/kill 02020202"), [], "it asks first");
     assert_eq!(key(&mut app, KeyCode::Char('n')), []);

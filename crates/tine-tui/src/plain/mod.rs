@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tine_model::{AgentId, EntryId, PermissionId, ToolCallId};
 
-use crate::app::{App, Body, CallPiece, Room, called, is_folded, state_word};
+use crate::app::{App, Body, CallPiece, Piece, Room, called, is_folded, state_word};
 use crate::figures::plural;
 use crate::question::Step;
 use crate::words::{harmless, one_line};
@@ -43,7 +43,7 @@ pub(crate) struct Printer {
     /// Which state of a conversation was looked at last.
     looked: Option<(AgentId, u64, usize, Option<EntryId>)>,
     /// Calls that were told without an answer.
-    open: HashSet<ToolCallId>,
+    open: HashSet<(EntryId, ToolCallId)>,
     streamed: Streamed,
     /// What was typed here and is not in the log yet.
     typed: VecDeque<String>,
@@ -182,8 +182,8 @@ impl Printer {
                 _ => self.told.contains(&piece.entry),
             };
             match &piece.body {
-                _ if !is_told => new.push((number, &piece.body)),
-                Body::Call(call) => self.answered(number, call),
+                _ if !is_told => new.push((number, piece)),
+                Body::Call(call) => self.answered((number, piece.entry), call),
                 _ => {}
             }
         }
@@ -196,7 +196,7 @@ impl Printer {
         }
         new.drain(..hidden);
         self.reply_first(&mut new);
-        new.into_iter().for_each(|(number, body)| self.piece(number, body));
+        new.into_iter().for_each(|(number, part)| self.piece(number, part));
         let of_log = room.pieces.iter().filter(|piece| !matches!(piece.body, Body::Aside(..)));
         self.told.extend(of_log.map(|piece| piece.entry));
         self.asides.insert(agent, aside);
@@ -204,17 +204,18 @@ impl Printer {
     }
 
     /// Reasoning stands before its reply. Where the reply was begun already, all of it comes first.
-    fn reply_first(&self, new: &mut [(usize, &Body)]) {
+    fn reply_first(&self, new: &mut [(usize, &Piece)]) {
         let is_reply = |body: &Body| matches!(body, Body::Model(_));
         let is_reasoning = |body: &Body| matches!(body, Body::Thinking(_));
-        let Some(at) = new.iter().position(|(_, body)| is_reply(body)) else { return };
-        if self.streamed.is_begun() && new[..at].iter().all(|(_, body)| is_reasoning(body)) {
+        let Some(at) = new.iter().position(|(_, piece)| is_reply(&piece.body)) else { return };
+        let is_next = new[..at].iter().all(|(_, piece)| is_reasoning(&piece.body));
+        if self.streamed.is_begun() && is_next {
             new[..=at].rotate_right(1);
         }
     }
 
-    fn piece(&mut self, number: usize, body: &Body) {
-        match body {
+    fn piece(&mut self, number: usize, part: &Piece) {
+        match &part.body {
             Body::Model(text) => {
                 let rest = self.streamed.written(text);
                 self.flow(&rest);
@@ -229,8 +230,8 @@ impl Printer {
             }
             Body::Call(call) => {
                 self.lines(&piece::call(number, call));
-                self.open.insert(call.id.clone());
-                self.answered(number, call);
+                self.open.insert((part.entry, call.id.clone()));
+                self.answered((number, part.entry), call);
             }
             Body::Thinking(text) => self.lines(&piece::thinking(number, text)),
             Body::Event(text) => self.lines(&format!("* {}", one_line(text))),
@@ -238,10 +239,10 @@ impl Printer {
         }
     }
 
-    /// The answer to a call that was told without.
-    fn answered(&mut self, number: usize, call: &CallPiece) {
+    /// The answer to a call that was told without. A server may number its calls anew in each reply.
+    fn answered(&mut self, (number, entry): (usize, EntryId), call: &CallPiece) {
         if let Some(answer) = &call.answer
-            && self.open.remove(&call.id)
+            && self.open.remove(&(entry, call.id.clone()))
         {
             self.lines(&piece::answer(number, answer));
         }

@@ -124,8 +124,9 @@ pub enum Said {
 /// Reads a line that is not empty and no command.
 pub fn said(text: &str) -> Said {
     let text = text.trim();
-    match text.to_lowercase().as_str() {
-        "y" | "yes" => Said::Yes,
+    let word = text.trim_end_matches(['.', '!']).to_lowercase();
+    match word.as_str() {
+        "y" | "yes" | "ok" | "okay" => Said::Yes,
         "n" | "no" => Said::No,
         _ => Said::Instead(text.to_owned()),
     }

@@ -35,6 +35,7 @@ use crate::render::crew::CrewLines;
 use crate::render::json::{Denied, UsageShape};
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
+use crate::render::task::flagged;
 use crate::render::workers::WorkerBoard;
 use crate::render::worktree::{WorkShape, say_submodules, say_under_way, work_lines};
 use crate::talk::STOPPING;
@@ -434,7 +435,7 @@ fn text(report: &FanReport, unseen: &[Unseen]) -> String {
         under.extend(task.worktree.iter().flat_map(|worktree| work_lines(worktree, unseen)));
         let mut under: Vec<String> = under.iter().map(|line| styled(DIM, line)).collect();
         if !task.flags.is_empty() {
-            under.push(styled(YELLOW, &format!("look at it: {}", task.flags.join(", "))));
+            under.push(styled(YELLOW, &format!("look at it: {}", flagged(&task.flags))));
         }
         format!("{}\n{}\n\n{told}\n\n", styled(BOLD, &head), under.join("\n"))
     });

@@ -271,7 +271,7 @@ const WORKERS: Section = Section {
         ),
         (
             "flags",
-            "what looks wrong about the end of a task: the worker did nothing, or none of its calls was allowed (`denied`; such a task has failed), or only repeated what it had inherited, or did not say what it understood its task to be; lists say `look at it`",
+            "what looks wrong about the end of a task; lists say `look at it` and the words. no_work: nothing was done. denied: no call was allowed; such a task has failed. echo: it repeats what it had inherited. missing_scope: the report does not say what the task was understood to be. foreign_task: it did somebody else's task. loop: it made the same calls again and again, or handed the task on. claims: the report names changes that are not there, or does not name those that are. too_long: the report has too many words",
         ),
     ],
 };

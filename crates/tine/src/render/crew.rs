@@ -9,6 +9,7 @@ use tine_model::{AgentId, TaskRecord, TaskStatus, TaskWorktree};
 use tine_runtime::CrewWatcher;
 
 use crate::render::screen::Screen;
+use crate::render::task::flagged;
 use crate::render::worktree::work_line;
 use tine_tui::figures::{plural, span, tokens};
 use tine_tui::words::{
@@ -72,7 +73,7 @@ impl CrewWatcher for CrewLines {
             line.push_str(&format!(" · {}", one_line(error)));
         }
         if !task.flags.is_empty() {
-            line.push_str(&styled(YELLOW, &format!(" · look at it: {}", task.flags.join(", "))));
+            line.push_str(&styled(YELLOW, &format!(" · look at it: {}", flagged(&task.flags))));
         }
         self.say(&line);
         // One in which nothing was done is about to go.

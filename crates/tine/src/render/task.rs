@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use serde::Serialize;
+use tine_fork::stray::Check;
 use tine_model::{TaskStatus, TaskWorktree};
 use tine_runtime::TaskView;
 
@@ -152,7 +153,7 @@ pub(crate) fn head(view: &TaskView, now_ms: i64) -> String {
         one_line(&view.title()),
     );
     if !task.flags.is_empty() {
-        let flags = format!(" · look at it: {}", one_line(&task.flags.join(", ")));
+        let flags = format!(" · look at it: {}", flagged(&task.flags));
         line.push_str(&styled(YELLOW, &flags));
     }
     if let Some(worktree) = &task.worktree {
@@ -163,4 +164,13 @@ pub(crate) fn head(view: &TaskView, now_ms: i64) -> String {
 
 fn time(view: &TaskView, now_ms: i64) -> String {
     span(u64::try_from(view.duration_ms(now_ms)).unwrap_or(0))
+}
+
+/// What the checks of a task's end have seen, in words.
+pub(crate) fn flagged(flags: &[String]) -> String {
+    let words = |flag: &String| match flag.parse::<Check>() {
+        Ok(check) => check.words().to_owned(),
+        Err(_) => one_line(flag),
+    };
+    flags.iter().map(words).collect::<Vec<_>>().join(", ")
 }

@@ -454,3 +454,33 @@ fn a_verdict_is_explained() {
     "#);
     check!(home.ran(&["permission", "why", "--json", "sudo git push"]).stdout, @r#"{"verdict":"deny","reason":"the rule `Bash(git push*)` denies it","commands":[{"command":"sudo git push","depth":0,"runs_unknown":false,"rules":[]},{"command":"git push","depth":1,"runs_unknown":false,"rules":[{"list":"deny","rule":"Bash(git push*)","perhaps":false}]}],"uncertain":null,"does_more":false}"#);
 }
+
+/// A server may number its calls anew in each process; each question is of its own call all the same.
+#[test]
+fn an_answer_counts_after_a_crash_also_where_an_earlier_call_had_the_same_id() {
+    let home = Home::new();
+    let model = home.near_model(
+        r#"
+        name = "case"
+        [[turn]]
+        when = { user_contains = "look", tool_results = 0 }
+        tool_calls = [{ name = "Glob", input = { pattern = "*" } }]
+        [[turn]]
+        when = { user_contains = "the command", tool_results = 0 }
+        tool_calls = [{ name = "Bash", input = { command = "echo hi > made" } }]
+        [[turn]]
+        text = "done"
+        "#,
+    );
+    home.done(&["run", "--name", "base", "--model", &model, "look"]);
+    let again = ["run", "--resume", "base", "--wait-for-permission"];
+    let mut first = start(&home, &[&again[..], &["the command"]].concat());
+    let asked = until_asked(&home);
+    let ids = home.done(&["show", "base", "--json"]);
+    assert_eq!(ids.matches("\"id\":\"toolu_sim_000001\"").count(), 2, "{ids}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    home.done(&["permission", "allow", text(&asked, "id")]);
+    home.done(&["run", "--resume", "base"]);
+    assert!(home.work().join("made").exists());
+}

@@ -232,7 +232,7 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
 
     1/2 look for it
     [AGENT8] · completed · 2 turns · 1 tool call · 0 s
-    look at it: missing_scope
+    look at it: the report says no scope
 
     I have looked.
 
@@ -240,7 +240,7 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
 
     2/2 run the command
     [AGENT8] · completed · 2 turns · 1 tool call · 0 s
-    look at it: missing_scope
+    look at it: the report says no scope
 
     It said: hi
     [exit code 1]

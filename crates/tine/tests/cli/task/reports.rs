@@ -130,7 +130,10 @@ fn a_fan_says_which_reports_to_look_at() {
     assert_eq!([flags(0), flags(1)], [r#"["claims"]"#, r#"["too_long"]"#]);
     let text = home.done(&fan);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("look at it")).collect();
-    assert_eq!(lines, ["look at it: claims", "look at it: too_long"]);
+    assert_eq!(
+        lines,
+        ["look at it: its report and its changes differ", "look at it: the report is too long"]
+    );
 }
 
 #[test]
