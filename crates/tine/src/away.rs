@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::context::Context;
+use crate::durations::seconds;
 use crate::fail::Failure;
-use crate::limits::seconds;
 use crate::memory::hidden_options;
 use tine_tui::Written;
 use tine_tui::words::one_line;

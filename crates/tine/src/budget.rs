@@ -6,7 +6,7 @@ use tine_runtime::{BudgetRow, OnBudget};
 use crate::cli::{Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 use crate::config::{BudgetTable, Config, Setting};
 use crate::context::Context;
-use crate::fail::{BUDGET, Failure};
+use crate::fail::{BUDGET, Failure, raise};
 use crate::output;
 use tine_tui::figures::{grouped, money, plural, span};
 
@@ -149,18 +149,6 @@ pub(crate) fn used_up(reached: &CapReached) -> String {
         Cap::Agents => format!("{} of {} are made", grouped(used), plural(most, "worker")),
         Cap::Running => format!("{} are before it in line", plural(used, "worker")),
     }
-}
-
-/// The command that raises a cap.
-pub(crate) fn raise(cap: Cap, agent: &str) -> String {
-    let option = match cap {
-        Cap::Tokens => "--tokens N",
-        Cap::Money => "--usd USD",
-        Cap::Time => "--time TIME",
-        Cap::Agents => "--agents N",
-        Cap::Running => "--running N",
-    };
-    format!("`tine budget {agent} {option}`")
 }
 
 /// What is said while a run waits at a cap.

@@ -4,7 +4,6 @@ mod away;
 mod bring;
 mod budget;
 mod compact;
-mod complete;
 mod dream;
 mod estimate;
 mod eval;
@@ -34,7 +33,6 @@ pub(crate) use self::away::AwayArgs;
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
-pub(crate) use self::complete::VARIABLE as COMPLETE_VARIABLE;
 pub(crate) use self::dream::{DreamArgs, DreamCommand, UndoDreamArgs};
 pub(crate) use self::estimate::{EstimateArgs, PlanArg, SpreadArgs};
 pub(crate) use self::eval::EvalArgs;
@@ -103,12 +101,10 @@ pub(crate) fn command() -> clap::Command {
     groups::grouped(with_arguments(Cli::command()))
 }
 
-/// Gives arguments what their types do not say: what a shell offers for them, and that `-1` is a value, which an option then refuses by
-/// its own name.
+/// Says of arguments what their types do not: that `-1` is a value, which an option then refuses by its own name.
 fn with_arguments(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|argument| {
         let is_option = !argument.is_positional() && argument.get_action().takes_values();
-        let argument = complete::with_values(argument);
         if is_option { argument.allow_negative_numbers(true) } else { argument }
     });
     command.mut_subcommands(with_arguments)

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tine_model::{NetworkError, NetworkReach, Provider};
 
-use crate::connect::Variable;
 use crate::credentials::Credentials;
 use crate::dirs::Dirs;
+use crate::environment::Variable;
 use crate::fail::Failure;
 use crate::trust::{Project, SETTINGS_FILE, TrustGate, TrustState, Withheld};
 pub(crate) use terminal::TerminalTable;

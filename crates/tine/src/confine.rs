@@ -9,9 +9,9 @@ use tine_runtime::{AGENT_VARIABLE, CommandLimitsSet, Confinement, Missing, Reach
 
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, ConfineTable};
-use crate::connect::variable;
 use crate::context::Context;
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::{Failure, PERMISSION};
 use crate::output;
 

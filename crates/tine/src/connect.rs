@@ -16,8 +16,9 @@ use tokio::sync::Mutex;
 
 use crate::config::{Config, ProviderTable, Setting};
 use crate::credentials::Credentials;
+use crate::durations::duration;
+use crate::environment::variable;
 use crate::fail::Failure;
-use crate::limits::duration;
 use crate::output;
 use crate::servers::Servers;
 use tine_fork::host::{SystemClock, SystemIds};
@@ -307,12 +308,4 @@ fn time(name: &str, setting: &Setting<String>) -> Result<Duration, Failure> {
         Failure::input(format!("{name} from {origin} cannot be `{value}`"))
             .hint("it is a number and a unit, such as 90s, 30m or 1h")
     })
-}
-
-/// Looks environment variables up.
-pub(crate) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// An environment variable, if it is set and readable.
-pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

@@ -14,8 +14,8 @@ use tine_runtime::{
 use crate::cli::{LimitArgs, WorkerArgs};
 use crate::config::{Config, ForkTable, WorkersTable};
 use crate::confine::usual_workers;
-use crate::connect::variable;
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::trust::{AGENTS_FOLDER, Project, TrustState, Withheld};
 

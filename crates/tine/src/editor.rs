@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::connect::variable;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::interrupt::undisturbed;
 

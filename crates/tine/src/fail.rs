@@ -4,14 +4,13 @@ use std::error::Error;
 
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
-use tine_model::{NameError, with_causes};
+use tine_model::{Cap, NameError, with_causes};
 use tine_runtime::{
     AgentCandidate, ConnectError, ErrorKind, NotKept, NotesError, OLDEST_GIT, RuntimeError,
     SlashError, StoreError, WallError, WorktreeError, WorktreeRefusal,
 };
 use tine_wire::{FailureKind, ImportError, NoAnswer};
 
-use crate::budget::raise;
 use crate::output;
 use tine_tui::age::moment;
 use tine_tui::words::{harmless, one_line};
@@ -237,6 +236,18 @@ impl From<StoreError> for Failure {
             _ => told,
         }
     }
+}
+
+/// The command that raises a cap.
+pub(crate) fn raise(cap: Cap, agent: &str) -> String {
+    let option = match cap {
+        Cap::Tokens => "--tokens N",
+        Cap::Money => "--usd USD",
+        Cap::Time => "--time TIME",
+        Cap::Agents => "--agents N",
+        Cap::Running => "--running N",
+    };
+    format!("`tine budget {agent} {option}`")
 }
 
 /// One of the agents that a word could mean.

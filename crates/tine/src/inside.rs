@@ -8,9 +8,9 @@ use tine_model::{AgentId, AgentRecord};
 use tine_runtime::{AGENT_VARIABLE, Runtime, RuntimeError, StoreError};
 
 use crate::cli::Command;
-use crate::connect::variable;
 use crate::context::Context;
 use crate::crew::policy;
+use crate::environment::variable;
 use crate::fail::{Failure, PERMISSION};
 
 /// Refuses a command that starts agents to an agent that may start none.

@@ -6,6 +6,7 @@ mod budget;
 mod caching;
 mod cli;
 mod commands;
+mod completion;
 mod config;
 mod confine;
 mod connect;
@@ -13,8 +14,10 @@ mod context;
 mod credentials;
 mod crew;
 mod dirs;
+mod durations;
 mod editor;
 mod ending;
+mod environment;
 mod fail;
 mod history;
 mod inside;
@@ -26,6 +29,8 @@ mod limits;
 mod local;
 mod manual;
 mod memory;
+mod model;
+mod open;
 mod output;
 mod prompt;
 mod render;
@@ -50,7 +55,7 @@ fn main() -> ExitCode {
     }
     tine_tools::StageProgram::register_this_program();
     // A shell asks what can stand where Tab was pressed.
-    CompleteEnv::with_factory(cli::command).var(cli::COMPLETE_VARIABLE).complete();
+    CompleteEnv::with_factory(completion::command).var(completion::VARIABLE).complete();
     let cli = match cli::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(cli::Refused::Word(failure)) => return failed(failure),

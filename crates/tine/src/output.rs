@@ -10,7 +10,7 @@ use serde::Serialize;
 use terminal_size::{Height, Width, terminal_size_of};
 use tine_guard::{is_unseen, redact, redact_json};
 
-use crate::connect::variable;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::interrupt::undisturbed;
 

@@ -9,8 +9,8 @@ use tine_runtime::{Confinement, WorktreePolicy, WorktreePorts};
 use crate::cli::LimitArgs;
 use crate::config::{Config, WorktreeTable};
 use crate::confine::usual_workers;
+use crate::durations::duration;
 use crate::fail::Failure;
-use crate::limits::duration;
 
 /// How long a setup command may take unless the user says otherwise: enough to install what a project needs.
 const SETUP_TIME_DEFAULT: Duration = Duration::from_secs(600);

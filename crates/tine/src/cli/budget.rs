@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use tine_model::Cap;
 
-use crate::limits::{duration, seconds};
+use crate::durations::{duration, seconds};
 
 /// Millionths of a USD in one.
 pub(crate) const MICRO: f64 = 1_000_000.0;

@@ -4,11 +4,12 @@ use serde::Serialize;
 use tine_model::{AgentId, Cap, CapReached};
 use tine_runtime::{BudgetRow, CostLine};
 
-use crate::budget::{CAPS, amount, change, raise, usd, used_up};
+use crate::budget::{CAPS, amount, change, usd, used_up};
 use crate::cli::BudgetArgs;
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::fail::raise;
 use crate::output;
 use crate::render::table::{Align, Table};
 use tine_tui::age::rfc3339;

@@ -4,7 +4,8 @@ use std::io;
 
 use clap_complete::env::Shells;
 
-use crate::cli::{self, COMPLETE_VARIABLE, CompletionsArgs};
+use crate::cli::{self, CompletionsArgs};
+use crate::completion::VARIABLE;
 use crate::fail::Failure;
 use crate::{manual, output};
 
@@ -13,9 +14,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     let shell = args.shell.to_string();
     let mut script = Vec::new();
     let written = match shells.completer(&shell) {
-        Some(shell) => {
-            shell.write_registration(COMPLETE_VARIABLE, "tine", "tine", "tine", &mut script)
-        }
+        Some(shell) => shell.write_registration(VARIABLE, "tine", "tine", "tine", &mut script),
         None => Err(io::Error::other(format!("no completions for {shell}"))),
     };
     written.map_err(|error| Failure::failed("cannot write the script").because(&error))?;

@@ -24,9 +24,9 @@ use tine_runtime::{
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoArgs;
-use crate::context::work_directory;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
+use crate::open::work_directory;
 use crate::output;
 use crate::render::screen::Screen;
 use home::Home;

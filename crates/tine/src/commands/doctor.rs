@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::cli::JsonArgs;
 use crate::config::{Config, Sources};
-use crate::connect::variable;
-use crate::context::{Surroundings, work_directory};
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::{FAILED, Failure};
+use crate::open::{Surroundings, work_directory};
 use crate::output;
 use tine_tui::figures::plural;
 use tine_tui::words::{CYAN, GREEN, RED, YELLOW, one_line, styled};

@@ -8,9 +8,9 @@ use tine_model::Provider;
 use tine_wire::Endpoint;
 
 use crate::cli::{LoginArgs, LogoutArgs};
-use crate::connect::variable;
 use crate::credentials::{Credentials, PROVIDERS, StoredKey, account_name, check, store};
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::inside;
 use crate::output;

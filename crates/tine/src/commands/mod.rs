@@ -50,9 +50,10 @@ use std::sync::Arc;
 
 pub(crate) use self::task::begin;
 use crate::cli::{CacheCommand, Cli, Command, SimCommand, TalkArgs};
-use crate::context::{Context, Surroundings};
+use crate::context::Context;
 use crate::fail::Failure;
 use crate::inside;
+use crate::open::Surroundings;
 use crate::output;
 
 /// Runs a command; the number is the exit code of one that did not fail.

@@ -14,11 +14,12 @@ use super::login::key_origin;
 use crate::caching::read_models;
 use crate::cli::ModelsArgs;
 use crate::config::{Config, Sources};
-use crate::connect::variable;
-use crate::context::{Surroundings, default_model, work_directory};
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::local::{look, places};
+use crate::model::default_model;
+use crate::open::{Surroundings, work_directory};
 use crate::output;
 use crate::render::table::{Align, Table};
 

@@ -7,11 +7,11 @@ use tine_runtime::{ModelWords, RuntimeError};
 use tine_tui::{ModelChoice, Offer};
 
 use super::terminal::SettingsHost;
-use crate::connect::variable;
-use crate::context::{key_variables, models_of_keys};
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::keep_model::{ModelToKeep, keep_model};
 use crate::local::{Place, places};
+use crate::model::{key_variables, models_of_keys};
 
 /// The scenario that shows a person around.
 const TOUR: &str = "sim/tour";

@@ -31,15 +31,16 @@ use crate::commands::run::{Worktrees, last_in, refuse_model};
 use crate::commands::setup::Chosen;
 use crate::config::Config;
 use crate::confine::{of_agent, of_root, widened};
-use crate::connect::variable;
-use crate::context::{Context, InTerminal, default_model};
+use crate::context::{Context, InTerminal};
 use crate::crew::crew;
 use crate::editor::Editor;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::history;
 use crate::limits::{accepts_worktree_edits, mode, queue, rules, run_limits};
 use crate::local::{look, places};
 use crate::memory;
+use crate::model::default_model;
 use crate::output::{self, caught};
 
 /// The settings of a session were read at its start; agents' files are read for each run.

@@ -10,12 +10,12 @@ use tine_fork::host::{Clock, SystemClock};
 use crate::ask::a_person_is_there;
 use crate::cli::TrustArgs;
 use crate::config::{Config, Sources, gate_of_user};
-use crate::connect::variable;
-use crate::context::work_directory;
 use crate::crew::defined;
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::{Failure, PERMISSION};
 use crate::inside;
+use crate::open::work_directory;
 use crate::output;
 use crate::trust::{
     Project, Record, TrustGate, TrustState, Withheld, content_text, difference_text, summary,

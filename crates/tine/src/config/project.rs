@@ -7,8 +7,8 @@ use tine_model::{Effort, ModelRef, Provider};
 use tine_sim::Scenario;
 
 use super::{Config, ConfineTable, File, ForkTable, WorkersTable, WorktreeTable};
-use crate::context::OUTPUT_TOKENS_DEFAULT;
 use crate::fail::Failure;
+use crate::model::OUTPUT_TOKENS_DEFAULT;
 use crate::trust::Withheld;
 
 /// Takes out of a project's file what lies outside the limits of the user's own settings, and says what that was.

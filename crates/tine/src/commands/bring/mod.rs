@@ -16,8 +16,9 @@ use self::incoming::say_incoming;
 pub(super) use self::shape::AppliedJson;
 use self::shape::{MergedJson, RefusedJson};
 use crate::cli::{ApplyArgs, CherryPickArgs, MergeArgs, OntoArgs};
-use crate::context::{Context, work_directory};
+use crate::context::Context;
 use crate::fail::{FAILED, Failure};
+use crate::open::work_directory;
 use crate::output;
 use crate::render::change::{
     conflict_line, file_line, mended_line, shown_path, undo_conflict_line,

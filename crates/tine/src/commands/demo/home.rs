@@ -8,8 +8,8 @@ use std::time::Duration;
 use tine_runtime::{Confinement, Ids, Runtime, WorktreePolicy};
 
 use crate::connect::ports_without_settings;
-use crate::connect::variable;
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::Failure;
 use tine_fork::host::SystemIds;
 

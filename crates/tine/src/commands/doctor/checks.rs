@@ -16,14 +16,16 @@ use crate::caching::{policy, read_models};
 use crate::cli::{LimitArgs, ModelArgs};
 use crate::commands::terminal::keys;
 use crate::config::{Config, RuleList, Setting};
+use crate::connect::Models;
 use crate::connect::ports_without_settings;
-use crate::connect::{Models, variable};
-use crate::context::{compacts, default_model, model_settings};
 use crate::credentials::PROVIDERS;
 use crate::crew;
 use crate::dirs::Dirs;
+use crate::environment::variable;
 use crate::fail::Failure;
 use crate::limits::{mode, queue, rules};
+use crate::model::{default_model, model_settings};
+use crate::open::compacts;
 use tine_tui::figures::plural;
 
 /// Programs that agents need, and what for.

@@ -9,8 +9,8 @@ use tine_runtime::{CollectSpec, Collected, Fate, WorktreeState};
 use super::{CollectedJson, line, say_kept};
 use crate::cli::CollectWorktreesArgs;
 use crate::context::Context;
+use crate::durations::age_seconds;
 use crate::fail::{FAILED, Failure};
-use crate::limits::age_seconds;
 use crate::output;
 use tine_tui::figures::plural;
 

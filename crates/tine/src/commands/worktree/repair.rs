@@ -7,8 +7,9 @@ use serde::Serialize;
 use tine_runtime::{Repair, Repaired};
 
 use crate::cli::RepairWorktreesArgs;
-use crate::context::{Context, work_directory};
+use crate::context::Context;
 use crate::fail::Failure;
+use crate::open::work_directory;
 use crate::output;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;

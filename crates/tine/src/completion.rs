@@ -9,9 +9,11 @@ use tine_guard::PermissionMode;
 use tine_model::AgentRecord;
 use tine_runtime::{AgentFilter, Runtime};
 
-use crate::connect::{ports_without_settings, variable};
+use crate::cli;
+use crate::connect::ports_without_settings;
 use crate::credentials::{PROVIDERS, account_name};
 use crate::dirs::Dirs;
+use crate::environment::variable;
 
 /// The variable by which a shell asks, with its own name as the value.
 pub(crate) const VARIABLE: &str = "TINE_COMPLETE";
@@ -25,8 +27,17 @@ const OF_AGENTS: [&str; 5] = ["agent", "agents", "spawner", "task", "resume"];
 /// Scenarios of the simulator that are offered as models.
 const SIMULATED: [&str; 2] = ["sim/echo", "sim/tour"];
 
+/// The command line with what can stand in the place of each argument.
+pub(crate) fn command() -> clap::Command {
+    with_all_values(cli::command())
+}
+
+fn with_all_values(command: clap::Command) -> clap::Command {
+    command.mut_args(with_values).mut_subcommands(with_all_values)
+}
+
 /// Gives an argument what can stand there.
-pub(super) fn with_values(argument: Arg) -> Arg {
+fn with_values(argument: Arg) -> Arg {
     let id = argument.get_id().as_str();
     if OF_AGENTS.contains(&id) {
         argument.add(ArgValueCompleter::new(agents))
