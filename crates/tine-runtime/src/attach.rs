@@ -39,7 +39,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// What the model reads: the files, and the words last.
+    /// The texts for the model: the files, then the words.
     pub(crate) fn into_texts(self) -> Vec<String> {
         let files = self.files.iter().map(ToString::to_string);
         files.chain([self.text]).collect()

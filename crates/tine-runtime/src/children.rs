@@ -20,7 +20,7 @@ pub(crate) struct Births<'a> {
     pub(crate) parent: &'a AgentRecord,
     pub(crate) spec: &'a ForkSpec,
     pub(crate) standing: Standing,
-    /// What makes their worktrees.
+    /// The operation that makes their worktrees.
     pub(crate) cause: Cause,
     /// True where this process gets the lease on each.
     pub(crate) held: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Births<'a> {
 pub(crate) struct Unborn {
     pub(crate) agent: NewAgent,
     pub(crate) task: Option<NewTask>,
-    /// What its log begins with, behind what it inherits.
+    /// The first entries of its own log, after the inherited ones.
     pub(crate) entries: Vec<NewEntry>,
 }
 

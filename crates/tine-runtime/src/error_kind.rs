@@ -1,4 +1,4 @@
-//! What kind of failure an error is: a face's exit codes, HTTP statuses and the like follow from it, and need no list of errors of their own.
+//! The kind of each error. Exit codes follow from it, so that a face needs no list of errors.
 
 use tine_llm::LlmError;
 use tine_store::StoreError;
@@ -10,15 +10,15 @@ use crate::ports::ConnectError;
 /// A kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What was given cannot be worked with: a name, a file, a model, a setting, something that is not there.
+    /// The input cannot be used: a name, a file, a model, a setting, or something that does not exist.
     BadInput,
     /// A cap of the tree's budget is reached.
     OverBudget,
-    /// The caller took it back.
+    /// The caller cancelled it.
     Cancelled,
-    /// Its time was over.
+    /// It took longer than its time limit.
     TimedOut,
-    /// It could work another time, or elsewhere: something is held, busy, full, out of reach or damaged.
+    /// Any other failure: something is held, busy, full, unreachable or damaged.
     Failed,
 }
 

@@ -24,8 +24,8 @@ use crate::registry::check_name;
 use crate::runtime::Runtime;
 use crate::worktrees::{Cause, LeftOut, Operation, Placement};
 
-/// What a fork is made of, at every door: a peer of its parent, a worker with a task, the workers of a fan, a hidden run. Each part goes with
-/// each other, but a native history with another model loses the cache.
+/// The parts of a fork, the same for a peer of its parent, a worker with a task, the workers of a fan and a hidden run. They can be combined
+/// freely, but a native history with another model loses the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkSpec {
     /// The agent that it is forked from.
@@ -49,7 +49,7 @@ pub struct ForkSpec {
     pub place: Placement,
     /// Where it works instead of its parent's directory: absolute, and not with a worktree of its own. It is told of that.
     pub directory: Option<PathBuf>,
-    /// What it may touch; without a wish what its parent may. Of workers the options of their run say it.
+    /// Its reach; without a wish that of its parent. For workers the options of their run decide.
     pub reach: ReachWish,
 }
 

@@ -60,7 +60,7 @@ impl Runtime {
         Ok(self.store().worktrees().await?)
     }
 
-    /// What agents have used by requests behind the one with this number, and the number of the last.
+    /// The usage of each agent by requests after number `after`, and the number of the last request.
     pub async fn usage_since(&self, after: i64) -> Result<(i64, Vec<UsageSum>), RuntimeError> {
         Ok(self.store().usage_since(after).await?)
     }

@@ -70,7 +70,7 @@ pub struct RunOutcome {
     pub report: RunReport,
 }
 
-/// What became of words for an agent.
+/// The result of saying something to an agent.
 #[derive(Debug)]
 pub enum Said {
     /// It ran with them.

@@ -16,7 +16,7 @@ pub struct ForkWords {
     pub at: Option<EntryId>,
     /// What the fork is to be called.
     pub name: Option<String>,
-    /// How much it inherits, and in which form; all, unless it is said.
+    /// The part of the conversation that it inherits, and its form; the whole by default.
     pub inherit: Inherit,
     /// Another model.
     pub model: Option<ModelWords>,

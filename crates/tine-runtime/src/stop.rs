@@ -99,7 +99,7 @@ impl Runtime {
         Ok(used)
     }
 
-    /// What a worker has used by now.
+    /// A worker's usage so far.
     pub(crate) async fn used_by(&self, agent: AgentId) -> Result<TaskUsed, RuntimeError> {
         let Receipt { usage, turns, tool_uses, .. } = self.receipt(agent).await?;
         let [turns, tool_uses] =

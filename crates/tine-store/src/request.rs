@@ -327,14 +327,13 @@ pub struct Recover<'a> {
     pub is_alive: IsAlive<'a>,
     /// Words the notices of tasks that the dead owners left behind.
     pub notice: WordNotice<'a>,
-    /// What workers among [`Store::held_by_dead`](crate::Store::held_by_dead) have used: it stands in their tasks from then on, and in the
-    /// notices.
+    /// The usage of the workers among [`Store::held_by_dead`](crate::Store::held_by_dead), for their tasks and for the notices.
     pub used: &'a [TaskUsed],
     /// When, in milliseconds since the Unix epoch.
     pub now_ms: i64,
 }
 
-/// What a worker has used by now, its earlier runs included.
+/// A worker's usage so far, its earlier runs included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskUsed {
     /// The worker.
@@ -352,7 +351,7 @@ pub struct TaskUsed {
 pub struct Kill<'a> {
     /// The agent.
     pub agent: AgentId,
-    /// What workers among them have used: it stands in their tasks from then on, and in the notices.
+    /// The usage of the workers among them, for their tasks and for the notices.
     pub used: &'a [TaskUsed],
     /// Words the notices of the cancelled tasks.
     pub notice: WordNotice<'a>,

@@ -2,13 +2,13 @@
 
 use tine_model::{AgentId, Cap, CapReached};
 use tine_runtime::{BudgetRow, OnBudget};
+use tine_tui::figures::{grouped, money, plural, span};
 
 use crate::cli::{Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 use crate::config::{BudgetTable, Config, Setting};
 use crate::context::Context;
 use crate::fail::{BUDGET, Failure, raise};
 use crate::output;
-use tine_tui::figures::{grouped, money, plural, span};
 
 /// Every cap, in the order in which they are shown.
 pub(crate) const CAPS: [Cap; 5] = [Cap::Tokens, Cap::Money, Cap::Time, Cap::Agents, Cap::Running];

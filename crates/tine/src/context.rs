@@ -1,4 +1,4 @@
-//! What a command works with: settings, the store, the runtime.
+//! A command's surroundings: its settings, its directory and the runtime.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tine_model::{AgentId, AgentRecord, EntryId};
 use tine_runtime::{Runtime, SharedMode, attributed};
 
 use crate::config::Config;
-use crate::connect::{self};
+use crate::connect;
 use crate::fail::Failure;
 use tine_tui::WorkerSeams;
 

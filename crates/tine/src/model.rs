@@ -2,6 +2,7 @@
 
 use tine_model::{Effort, ModelRef, ModelSettings, Provider, Reach, Thinking};
 use tine_runtime::{ModelWords, NewRoot, system_prompt};
+use tine_wire::{THINKING_BUDGET_MIN, efforts};
 
 use crate::cli::ModelArgs;
 use crate::config::{Config, Setting};
@@ -10,7 +11,6 @@ use crate::credentials::Credentials;
 use crate::environment::variable;
 use crate::fail::Failure;
 use crate::instructions::Instructions;
-use tine_wire::{THINKING_BUDGET_MIN, efforts};
 
 /// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
 pub(crate) const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tine_fork::host::{SystemClock, SystemIds};
 use tine_runtime::{Connector, Ports, Runtime, WaitListener, sweep_owners};
 use tine_tools::clear_temporary;
+use tine_tui::words::STORE_WAITS;
 
 use crate::caching;
 use crate::config::{Config, Sources};
-use crate::connect::{self};
+use crate::connect;
 use crate::context::Context;
 use crate::crew::defined;
 use crate::dirs::Dirs;
@@ -21,10 +23,8 @@ use crate::memory;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
-use tine_fork::host::{SystemClock, SystemIds};
-use tine_tui::words::STORE_WAITS;
 
-/// What the command line says of a command's surroundings.
+/// The options of the command line that decide a command's surroundings.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     /// The directory that was asked for.

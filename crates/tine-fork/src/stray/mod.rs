@@ -82,7 +82,7 @@ impl Check {
         Self::Denied,
     ];
 
-    /// What is wrong, in a few words for people.
+    /// The fault in a few words for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoWork => "nothing was done",

@@ -32,12 +32,12 @@ impl WorkerRole {
         Ok(Self { context, agent: definition.map(find).transpose()? })
     }
 
-    /// Whether something of a conversation stands before its task.
+    /// True if a part of a conversation stands before its task.
     pub(crate) fn has_history(&self) -> bool {
         self.context != ContextMode::Fresh
     }
 
-    /// What it is told of its agent before its task; `None` where its own head says it.
+    /// Its agent's instructions, sent before its task; `None` if its own head has them.
     pub(crate) fn instructions(&self) -> Option<String> {
         let agent = self.agent.as_ref().filter(|_| self.context == ContextMode::Full)?;
         let listed = |tools: &[String]| match tools {

@@ -42,7 +42,7 @@ pub(crate) struct AgentJson<'a> {
     forked: bool,
     context: &'static str,
     model: String,
-    /// How much work the model puts in; `null` for its own usual.
+    /// The model's effort; `null` for its default.
     effort: Option<&'static str>,
     directory: &'a str,
     /// The reach of its commands and file tools: `open`, `directory`, `read-only` or `notes`.

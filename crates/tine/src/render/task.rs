@@ -166,7 +166,7 @@ fn time(view: &TaskView, now_ms: i64) -> String {
     span(u64::try_from(view.duration_ms(now_ms)).unwrap_or(0))
 }
 
-/// What the checks of a task's end have seen, in words.
+/// The findings of the checks at a task's end, in words.
 pub(crate) fn flagged(flags: &[String]) -> String {
     let words = |flag: &String| match flag.parse::<Check>() {
         Ok(check) => check.words().to_owned(),

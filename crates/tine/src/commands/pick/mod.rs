@@ -123,7 +123,7 @@ async fn take(context: &Context, args: &PickArgs) -> Result<Take, Failure> {
 /// Those to pick from, when they have done their work.
 struct Worked {
     agents: Vec<AgentId>,
-    /// How they are confined.
+    /// Their confinement.
     confinement: Confinement,
     /// Calls that were refused because nobody could be asked.
     refused: Vec<Refusal>,
