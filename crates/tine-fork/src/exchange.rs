@@ -3,7 +3,7 @@
 
 use tine_cache::BYTES_PER_TOKEN;
 use tine_llm::{LlmError, Progress};
-use tine_model::{CapReached, Message, Spent, StopReason, Usage};
+use tine_model::{CapReached, Message, Spent, StopReason, Usage, in_full};
 use tine_wire::{Assembled, FailureKind, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
@@ -89,7 +89,8 @@ impl Turns<'_> {
             let Some(wait) = wait else { return Err(error.into()) };
             let attempt = resends.count();
             tracing::info!(attempt, ?wait, cause = %error, "asking again for a reply that gave nothing");
-            self.run.observer.on_event(&RunEvent::Retry { attempt, wait, cause: &error });
+            let cause = in_full(&error);
+            self.run.observer.on_event(RunEvent::Retry { attempt, wait, cause });
             if cancel.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                 return Ok(None);
             }
@@ -134,7 +135,7 @@ impl Turns<'_> {
         let mut watched =
             lane.map(|lane| lane.begin_in(slot, &assembled.boundaries, held, started_ms));
         let observer = self.run.observer;
-        observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
+        observer.on_event(RunEvent::Request { turn: self.report.turns + 1 });
         let traced = Traced::chat();
         let (mut reply_bytes, mut is_out) = (0, true);
         let mut on_progress = |progress: Progress<'_>| match progress {
@@ -146,11 +147,11 @@ impl Turns<'_> {
                     watched.iter_mut().for_each(Watched::begun);
                     ticket.iter_mut().for_each(Ticket::begun);
                 }
-                observer.on_event(&RunEvent::Stream(event));
+                observer.on_event(RunEvent::Stream(event.clone()));
             }
             Progress::Retry { attempt, wait, cause } => {
                 is_out = false;
-                observer.on_event(&RunEvent::Retry { attempt, wait, cause });
+                observer.on_event(RunEvent::Retry { attempt, wait, cause: in_full(cause) });
             }
             Progress::Begun { after } => {
                 watched.iter_mut().for_each(|w| w.began_after(after));
@@ -158,7 +159,7 @@ impl Turns<'_> {
             }
             Progress::Held { wait, reason } => {
                 is_out = false;
-                observer.on_event(&RunEvent::Held { wait, reason });
+                observer.on_event(RunEvent::Held { wait, reason });
             }
         };
         let sending = self.run.llm.send(&request, &mut on_progress, cancel);
@@ -207,7 +208,7 @@ impl Turns<'_> {
     ) -> Option<SlotUse> {
         let lane = self.run.cache.as_ref()?;
         let observer = self.run.observer;
-        let on_wait = || observer.on_event(&RunEvent::Waiting);
+        let on_wait = || observer.on_event(RunEvent::Waiting);
         self.slot.enter(lane, &assembled.boundaries, &on_wait, cancel).await
     }
 
@@ -218,7 +219,7 @@ impl Turns<'_> {
         cancel: &CancellationToken,
     ) -> Result<bool, RunError> {
         let observer = self.run.observer;
-        let on_pause = |reached: CapReached| observer.on_event(&RunEvent::Paused(reached));
+        let on_pause = |reached: CapReached| observer.on_event(RunEvent::Paused(reached));
         match self.run.journal.reserve(assembled.body.len(), &on_pause, cancel).await? {
             Permit::Granted => Ok(true),
             Permit::Cancelled => Ok(false),
@@ -244,12 +245,12 @@ impl Turns<'_> {
             (None, Some(lane)) if lane.facts.slots.is_some() => None,
             (None, Some(lane)) => {
                 let observer = self.run.observer;
-                let on_wait = || observer.on_event(&RunEvent::Waiting);
+                let on_wait = || observer.on_event(RunEvent::Waiting);
                 lane.join(&assembled.boundaries, now_ms, &on_wait, cancel).await
             }
             (Some(seat), lane) => {
                 if !seat.is_free() {
-                    self.run.observer.on_event(&RunEvent::Waiting);
+                    self.run.observer.on_event(RunEvent::Waiting);
                 }
                 let ticket = seat.enter(cancel).await;
                 if let Some(lane) = lane {
@@ -311,7 +312,7 @@ impl Turns<'_> {
             cache: sent.cache,
         };
         self.run.journal.request_answered(&record).await?;
-        self.run.observer.on_event(&RunEvent::Answered(&record));
+        self.run.observer.on_event(RunEvent::Answered(Box::new(record)));
         Ok(())
     }
 

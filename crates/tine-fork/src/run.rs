@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
 use tine_model::{
-    Block, CapReached, DialectChange, Leftover, Message, Outcome, Role, Spent, StopReason, Usage,
-    in_full,
+    Block, CapReached, DialectChange, Leftover, Message, Outcome, Role, Spent, StopReason,
+    ToolCallId, Usage, in_full,
 };
 use tine_wire::{Dialect, Event, Partial, Reply};
 use tokio::time::Instant;
@@ -54,8 +54,8 @@ impl Default for RunLimits {
 }
 
 /// What happens during a run, as it happens.
-#[derive(Debug)]
-pub enum RunEvent<'a> {
+#[derive(Debug, Clone)]
+pub enum RunEvent {
     /// The first request is ready and waits for the leader of its flight.
     Waiting,
     /// A request goes out. Turns count from 1.
@@ -64,15 +64,15 @@ pub enum RunEvent<'a> {
         turn: u32,
     },
     /// Part of a reply.
-    Stream(&'a Event),
+    Stream(Event),
     /// A request is sent again after a wait.
     Retry {
         /// How many tries have failed.
         attempt: u32,
         /// How long until the next.
         wait: Duration,
-        /// What failed.
-        cause: &'a LlmError,
+        /// What failed, with its causes.
+        cause: String,
     },
     /// The request waits for the provider's rate limit.
     Held {
@@ -85,48 +85,48 @@ pub enum RunEvent<'a> {
     /// one is done.
     Paused(CapReached),
     /// Others write where the run does. Told once in a run, at the first call that met somebody.
-    Shared(&'a [Neighbour]),
+    Shared(Vec<Neighbour>),
     /// A write of the journal waits: another process holds the store's lock. Told once for each wait, to one run of the process.
     StoreWaits,
     /// A gap of the wall around the run's commands: there is more than was looked through.
     Unkept(&'static str),
     /// Processes of calls that were cut off still ran when the run began. Each was ended or may still run.
-    LeftBehind(&'a [Leftover]),
+    LeftBehind(Vec<Leftover>),
     /// The server has refused members of requests: the lineage's requests leave them out from here on.
-    Dialect(&'a DialectChange),
+    Dialect(DialectChange),
     /// A reply is complete.
-    Answered(&'a RequestRecord),
+    Answered(Box<RequestRecord>),
     /// A message was written to the log.
-    Message(&'a Arc<Message>),
+    Message(Arc<Message>),
     /// A tool call begins.
     ToolStarted {
         /// The call.
-        call: &'a ToolCall,
+        call: ToolCall,
     },
     /// A tool call does its work. Told when that begins, and then now and then while it prints; not of calls that a call makes.
     ToolProgress {
         /// Which call.
-        id: &'a tine_model::ToolCallId,
+        id: ToolCallId,
         /// The last lines that it has printed, as they are: with control characters, and with secrets.
-        tail: &'a str,
+        tail: String,
     },
     /// A tool call has its answer.
     ToolFinished {
         /// Which call.
-        id: &'a tine_model::ToolCallId,
+        id: ToolCallId,
         /// What the model is told.
-        answer: &'a ToolAnswer,
+        answer: ToolAnswer,
     },
 }
 
 /// Sees a run. Called on the run's own task: must be quick. A panic in it is swallowed; the run goes on.
 pub trait Observer: Send + Sync {
     /// Something happened.
-    fn on_event(&self, event: &RunEvent<'_>);
+    fn on_event(&self, event: RunEvent);
 }
 
-impl<F: Fn(&RunEvent<'_>) + Send + Sync> Observer for F {
-    fn on_event(&self, event: &RunEvent<'_>) {
+impl<F: Fn(RunEvent) + Send + Sync> Observer for F {
+    fn on_event(&self, event: RunEvent) {
         self(event);
     }
 }
@@ -135,7 +135,7 @@ impl<F: Fn(&RunEvent<'_>) + Send + Sync> Observer for F {
 struct Shielded<'a>(&'a dyn Observer);
 
 impl Observer for Shielded<'_> {
-    fn on_event(&self, event: &RunEvent<'_>) {
+    fn on_event(&self, event: RunEvent) {
         if catch_unwind(AssertUnwindSafe(|| self.0.on_event(event))).is_err() {
             tracing::warn!("an observer panicked; the run goes on");
         }
@@ -390,7 +390,8 @@ impl Turns<'_> {
             taken.into_iter().for_each(|usage| self.count(Spent { started_ms, usage }));
             round += 1;
             let (attempt, wait) = (round, Duration::ZERO);
-            self.run.observer.on_event(&RunEvent::Retry { attempt, wait, cause: &error });
+            let cause = in_full(&error);
+            self.run.observer.on_event(RunEvent::Retry { attempt, wait, cause });
         }
     }
 
@@ -497,7 +498,7 @@ impl Turns<'_> {
         let entry = self.run.journal.message(&message).await?;
         self.run.conversation.push(entry, Arc::clone(&message));
         self.report.messages.push(Arc::clone(&message));
-        self.run.observer.on_event(&RunEvent::Message(&message));
+        self.run.observer.on_event(RunEvent::Message(Arc::clone(&message)));
         Ok(message)
     }
 }

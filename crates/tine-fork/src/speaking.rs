@@ -241,7 +241,7 @@ impl Turns<'_> {
         };
         tracing::info!(%change, "a request goes out again without what the server refuses");
         self.run.journal.dialect_changed(&change).await?;
-        self.run.observer.on_event(&RunEvent::Dialect(&change));
+        self.run.observer.on_event(RunEvent::Dialect(change));
         Ok(true)
     }
 

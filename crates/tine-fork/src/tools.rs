@@ -276,7 +276,8 @@ impl Dispatch<'_> {
             ToolInput::Invalid(text) => invalid_input(text),
             ToolInput::Valid(input) => self.run_one(&asked.call(input)).await,
         };
-        self.observer.on_event(&RunEvent::ToolFinished { id: asked.id, answer: &answer });
+        self.observer
+            .on_event(RunEvent::ToolFinished { id: asked.id.clone(), answer: answer.clone() });
         answer
     }
 
@@ -296,7 +297,7 @@ impl Dispatch<'_> {
                     self.run_inner(call, number, inner).await;
                 }
                 Some(tail) = printed.next() => {
-                    self.observer.on_event(&RunEvent::ToolProgress { id: &call.id, tail: &tail });
+                    self.observer.on_event(RunEvent::ToolProgress { id: call.id.clone(), tail });
                 }
             }
         }
@@ -311,7 +312,7 @@ impl Dispatch<'_> {
         } else {
             self.filtered(&call, InnerCalls::none(), LiveOutput::none()).await
         };
-        self.observer.on_event(&RunEvent::ToolFinished { id: &call.id, answer: &answer });
+        self.observer.on_event(RunEvent::ToolFinished { id: call.id, answer: answer.clone() });
         // Whoever asked may have been stopped meanwhile.
         drop(inner.reply.send(answer));
     }
@@ -329,7 +330,7 @@ impl Dispatch<'_> {
         calls: InnerCalls,
         output: LiveOutput,
     ) -> (ToolAnswer, CallEnd) {
-        self.observer.on_event(&RunEvent::ToolStarted { call });
+        self.observer.on_event(RunEvent::ToolStarted { call: call.clone() });
         if let Err(denial) = self.filter.check(&call.name, &call.input) {
             telemetry::tool_filter(&call.name, &denial);
             return (ToolAnswer::error(denial.to_string()), CallEnd::Denied);

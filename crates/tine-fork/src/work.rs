@@ -102,11 +102,12 @@ struct ForkWatch<'a> {
 }
 
 impl Observer for ForkWatch<'_> {
-    fn on_event(&self, event: &RunEvent<'_>) {
+    fn on_event(&self, event: RunEvent) {
         match event {
             RunEvent::Message(message) => {
                 let Some(observer) = &self.params.on_message else { return };
                 let Identity { run_id, agent, label, source } = self.identity;
+                let message = &message;
                 let message = ForkMessage { run_id: *run_id, agent, label, source, message };
                 tell(&**observer, &message);
             }

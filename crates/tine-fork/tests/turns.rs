@@ -172,7 +172,7 @@ impl Setup {
     }
 }
 
-fn nobody(_: &RunEvent<'_>) {}
+fn nobody(_: RunEvent) {}
 
 fn results(message: &Message) -> Vec<String> {
     let text = |block: &Block| match block {
@@ -201,7 +201,7 @@ async fn read_only_calls_run_together_and_results_keep_call_order() {
 async fn what_a_call_prints_is_told_a_few_times_a_second() {
     let model = ScriptedModel::new([Answer::calls([("a", "Print", "{}")]), Answer::text("done")]);
     let told = Mutex::new(Vec::new());
-    let observer = |event: &RunEvent<'_>| match event {
+    let observer = |event: RunEvent| match event {
         RunEvent::ToolStarted { call } => told.lock().unwrap().push(format!("{} starts", call.id)),
         RunEvent::ToolProgress { id, tail } => {
             let last = tail.lines().last().unwrap_or("nothing");
@@ -235,7 +235,7 @@ async fn a_call_that_a_call_makes_meets_the_same_filter_and_is_seen() {
     let told = |filter: &'static dyn ToolFilter| async move {
         let model = ScriptedModel::new([Answer::calls(calls), Answer::text("ok")]);
         let seen = Mutex::new(Vec::new());
-        let observer = |event: &RunEvent<'_>| match event {
+        let observer = |event: RunEvent| match event {
             RunEvent::ToolStarted { call } => {
                 seen.lock().unwrap().push(format!("{} {} {}", call.id, call.name, call.input));
             }
@@ -398,7 +398,7 @@ async fn a_reply_that_breaks_off_is_asked_for_again_and_paid_for() {
     let model = ScriptedModel::new([cut_off(7), cut_off(8), Answer::text("whole")]);
     let setup = Setup::default();
     let seen = Mutex::new(Vec::new());
-    let observer = |event: &RunEvent<'_>| {
+    let observer = |event: RunEvent| {
         let line = match event {
             RunEvent::Request { turn } => format!("request {turn}"),
             RunEvent::Retry { attempt, cause, .. } => format!("retry {attempt}: {cause}"),
@@ -418,9 +418,9 @@ async fn a_reply_that_breaks_off_is_asked_for_again_and_paid_for() {
     insta::assert_snapshot!(seen.lock().unwrap().join("\n"), @"
     message go
     request 1
-    retry 1: the reply broke off
+    retry 1: the reply broke off: the connection ended before the reply was complete
     request 1
-    retry 2: the reply broke off
+    retry 2: the reply broke off: the connection ended before the reply was complete
     request 1
     message whole
     ");
@@ -537,7 +537,7 @@ async fn a_reply_that_always_breaks_off_ends_the_run() {
 async fn a_wait_for_another_try_can_be_cancelled() {
     let model = ScriptedModel::answering(|_| cut_off(7));
     let setup = Setup::default();
-    let stop = |event: &RunEvent<'_>| {
+    let stop = |event: RunEvent| {
         if matches!(event, RunEvent::Retry { .. }) {
             setup.cancel.cancel();
         }
@@ -562,7 +562,7 @@ async fn a_cut_reply_and_a_refusal_are_outcomes_of_their_own() {
 async fn a_panicking_observer_does_not_end_the_run() {
     let model = ScriptedModel::new([Answer::text("fine")]);
     let seen = AtomicUsize::new(0);
-    let panicking = |_: &RunEvent<'_>| {
+    let panicking = |_: RunEvent| {
         seen.fetch_add(1, Ordering::Relaxed);
         panic!("observer");
     };

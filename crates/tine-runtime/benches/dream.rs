@@ -11,19 +11,16 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use tine_cache::Models;
-use tine_fork::AllowAllFilter;
 use tine_fork::host::SystemIds;
-use tine_fork::run::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, Secret};
 use tine_model::{ModelRef, ModelSettings, Reach};
 use tine_runtime::{
-    CachePolicy, Clock, Confinement, ConnectError, Connector, Crew, DenyAll, DreamAsk,
-    DreamSettings, Dreamed, NewRoot, OnBudget, Permissions, Ports, RunOptions, Runtime,
+    Clock, ConnectError, Connector, DreamAsk, DreamSettings, Dreamed, NewRoot, Permissions, Ports,
+    RunOptions, Runtime,
 };
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tine_store::{OpenOptions, SqliteStore};
-use tokio_util::sync::CancellationToken;
 
 type Failed = Box<dyn Error + Send + Sync>;
 
@@ -68,21 +65,7 @@ impl Connector for Simulated {
 }
 
 fn options() -> RunOptions {
-    RunOptions {
-        limits: RunLimits::default(),
-        permissions: Permissions::new(
-            PermissionMode::ReadOnly,
-            Rules::default(),
-            Arc::new(DenyAll),
-        ),
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
-        cancel: CancellationToken::new(),
-        caching: CachePolicy::default(),
-        filter: Arc::new(AllowAllFilter),
-        confinement: Confinement::default(),
-        crew: Crew::default(),
-        on_budget: OnBudget::End,
-    }
+    RunOptions::new(Permissions::new(PermissionMode::ReadOnly, Rules::default()))
 }
 
 /// A session in `home`, and a consolidation that begins so long after its last turn; what it used.

@@ -1,30 +1,12 @@
 //! The commands that agents keep in the background, in this process: they outlive the turn that started them, and no agent.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tine_model::{AgentId, AgentRecord};
 use tine_tools::{Background, Limits};
 
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
-
-/// Those of all agents of a runtime.
-#[derive(Default)]
-pub(crate) struct Backgrounds(Mutex<HashMap<AgentId, Arc<Background>>>);
-
-impl Backgrounds {
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentId, Arc<Background>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Backgrounds {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lock().fmt(formatter)
-    }
-}
 
 /// A command that an agent keeps running in the background.
 #[derive(Debug, Clone, PartialEq, Eq)]

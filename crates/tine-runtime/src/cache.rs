@@ -16,7 +16,7 @@ use tine_wire::Lifetimes;
 use crate::cache_note::CacheNote;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
-use crate::{cached_content, compact, merge_back, warm};
+use crate::stop_words;
 
 /// Requests that tell how an agent is used: enough to see an afternoon's pauses.
 const RECENT_REQUESTS: usize = 9;
@@ -172,9 +172,7 @@ impl Runtime {
 /// Whether a request was one of the conversation, and none that only kept its cache.
 fn is_of_the_conversation(row: &RequestRow) -> bool {
     let stop = row.stop.as_deref().unwrap_or_default();
-    let others =
-        [warm::STOP_WORD, cached_content::STOP_WORD, compact::STOP_WORD, merge_back::STOP_WORD];
-    !others.contains(&stop)
+    !stop_words::ALL.contains(&stop)
 }
 
 fn live_entry(row: CacheRow) -> LiveEntry {

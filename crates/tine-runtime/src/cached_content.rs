@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::budget::micro_usd;
 use crate::cache_note::CacheNote;
 use crate::runtime::Runtime;
+use crate::stop_words;
 
 /// Requests that a worker is expected to make: it looks, acts, and reports.
 const EXPECTED_TURNS: u32 = 3;
@@ -34,9 +35,6 @@ const MAKING_MAX: Duration = Duration::from_secs(60);
 
 /// Longest wait for a resource to be deleted; the fan's report waits with it.
 const DELETING_MAX: Duration = Duration::from_secs(10);
-
-/// The stop word of the request that makes a resource.
-pub(crate) const STOP_WORD: &str = "cached_content";
 
 const HOUR_MS: f64 = 3_600_000.0;
 
@@ -226,7 +224,7 @@ impl Runtime {
             started_ms: resource.made_ms,
             model,
             usage,
-            stop: Some(STOP_WORD.to_owned()),
+            stop: Some(stop_words::CACHED_CONTENT.to_owned()),
             prompt_bytes: Some(body_bytes),
             reply: None,
             verdict: None,

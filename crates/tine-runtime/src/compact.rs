@@ -39,9 +39,6 @@ use summary::{Otherwise, Told};
 /// the smallest window in use.
 pub const KEEP_TOKENS_DEFAULT: u64 = 20_000;
 
-/// Why the request for a summary stopped, in its record: it is none of the conversation's own.
-pub(crate) const STOP_WORD: &str = "compaction";
-
 /// How a compaction is to go.
 #[derive(Debug, Clone)]
 pub struct CompactOptions {

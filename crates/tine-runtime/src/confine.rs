@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_guard::Rule;
-use tine_model::{AgentRecord, Reach, Writes};
-use tine_store::{Lease, SetReach};
+use tine_model::{Reach, Writes};
 use tine_tools::{
     CommandLimitsSet, Gap, Ground, Missing, Place, ResourceLimits, Support, Wall, WallError,
     Withheld, part_linked_worktree,
 };
 
 use crate::error::RuntimeError;
-use crate::runtime::Runtime;
 
 /// A wish about the reach of an agent. What is stored with the agent bounds all but a person's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,30 +211,6 @@ fn part(parts: bool, directory: &Path) -> Result<(), WallError> {
 fn both_ways(paths: &[PathBuf]) -> Vec<PathBuf> {
     let real = paths.iter().filter_map(|path| tine_guard::real_path(path).ok());
     paths.iter().cloned().chain(real).collect()
-}
-
-impl Runtime {
-    /// The confinement of a run under this lease, from what is wished for and what is stored. A wish that is to be stored is, and
-    /// the record has it from then on; a run that wishes less than is stored has that in its record for its own time.
-    pub(crate) async fn settle_reach(
-        &self,
-        record: &mut AgentRecord,
-        lease: &Lease,
-        confinement: &Confinement,
-    ) -> Result<Confinement, RuntimeError> {
-        let settled = confinement.around(&record.reach);
-        let reach = settled.reach.reach().clone();
-        match &confinement.reach {
-            ReachWish::Narrow(_) | ReachWish::Person(_) if reach != record.reach => {
-                let (agent, fence, now_ms) = (record.id, Some(lease.fence), self.now_ms());
-                let change = SetReach { agent, reach: reach.clone(), fence, now_ms };
-                self.store().set_reach(change).await?;
-            }
-            ReachWish::Run(_) | ReachWish::Narrow(_) | ReachWish::Person(_) => {}
-        }
-        record.reach = reach;
-        Ok(settled)
-    }
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@
 //! limit.
 
 use std::fmt::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
 use tine_fork::cache::{CacheLane, Flight, SlotWait};
-use tine_fork::run::{Conversation, RunEvent};
+use tine_fork::run::Conversation;
 use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, Block, Message, Standing};
 use tine_store::{Forked, Lease, NewTask};
@@ -23,8 +22,11 @@ use crate::cached_content::{Holding, Resource};
 use crate::children::Births;
 use crate::crew::{WorkerRole, told, worker_options};
 use crate::error::RuntimeError;
+use crate::events::EventKind;
 use crate::fan_report::{FanReport, FanTask, failed};
-use crate::fork::{ForkGuard, ForkSpec};
+use crate::fork::ForkSpec;
+use crate::fork_guard::ForkGuard;
+use crate::live::Entered;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
@@ -46,52 +48,13 @@ pub struct FanSpec {
     pub plan: Asked,
 }
 
-/// Sees every worker. Called on the fan's own task: must be quick.
-pub trait FanWatcher: Send + Sync {
-    /// The workers exist; nothing runs yet.
-    fn on_start(&self, workers: &[AgentId], plan: &Plan);
-
-    /// Something happened in the run of worker number `index`.
-    fn on_event(&self, index: usize, event: &RunEvent<'_>);
-
-    /// Worker number `index` has ended.
-    fn on_end(&self, index: usize, task: &FanTask);
-}
-
-/// Keeps a panicking watcher from taking the workers down.
-struct Shielded(Arc<dyn FanWatcher>);
-
-impl Shielded {
-    fn call(&self, tell: impl FnOnce(&dyn FanWatcher)) {
-        if catch_unwind(AssertUnwindSafe(|| tell(&*self.0))).is_err() {
-            tracing::warn!("a watcher panicked; the workers go on");
-        }
-    }
-}
-
-impl FanWatcher for Shielded {
-    fn on_start(&self, workers: &[AgentId], plan: &Plan) {
-        self.call(|watcher| watcher.on_start(workers, plan));
-    }
-
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        self.call(|watcher| watcher.on_event(index, event));
-    }
-
-    fn on_end(&self, index: usize, task: &FanTask) {
-        self.call(|watcher| watcher.on_end(index, task));
-    }
-}
-
 impl Runtime {
     /// Forks one worker per directive from the parent's head, runs them at the same time, and returns when all have
-    /// ended. Each has a task row; its end and the notice to the parent are one transaction. The watcher sees
-    /// the runs; `options.observer` is not used.
+    /// ended. Each has a task row; its end and the notice to the parent are one transaction.
     pub async fn fan(
         &self,
         spec: FanSpec,
         options: &RunOptions,
-        watcher: Arc<dyn FanWatcher>,
     ) -> Result<FanReport, RuntimeError> {
         if spec.directives.iter().any(|directive| directive.trim().is_empty()) {
             return Err(RuntimeError::NoDirective);
@@ -105,6 +68,7 @@ impl Runtime {
         }
         let guard = ForkGuard::take(&self.forking, spec.fork.parent)?;
         let parent = self.store().agent(spec.fork.parent).await?;
+        let root = self.root_of(&parent).await?;
         let reach = options.confinement.reach.clone();
         let fork = ForkSpec { name: None, reach, ..spec.fork.clone() };
         let (fork, _) = self.at_boundary(fork).await?;
@@ -127,7 +91,6 @@ impl Runtime {
         let settings = workers.first().map(|worker| worker.agent.settings.clone());
         let settings = settings.unwrap_or_else(|| parent.settings.clone());
         let llm = self.ports().models.connect(&settings.model).await?;
-        let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
         let forked = self.bear(&births, workers).await?.forked;
         drop(guard);
         let parent = AgentRecord { settings, ..parent };
@@ -137,7 +100,7 @@ impl Runtime {
         let options = &RunOptions { confinement, ..worker_options(options, &role, options.limits) };
         let ran = async {
             self.enter_worktree(&forked).await?;
-            self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await
+            self.run_workers((&parent, root), &spec, &forked, &llm, options).await
         };
         let result = ran.await;
         if let Err(error) = &result {
@@ -165,12 +128,11 @@ impl Runtime {
 
     async fn run_workers(
         &self,
-        parent: &AgentRecord,
+        (parent, root): (&AgentRecord, AgentId),
         spec: &FanSpec,
         forked: &[Forked],
         llm: &Arc<dyn LlmClient>,
         options: &RunOptions,
-        watcher: &Arc<dyn FanWatcher>,
     ) -> Result<FanReport, RuntimeError> {
         let workers: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();
         let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
@@ -186,7 +148,8 @@ impl Runtime {
         let texts: Vec<String> = told.iter().map(text_of).collect();
         let (plan, held) =
             self.planned(parent, &mut base, (&lane, spec.plan, &texts), llm, &options.cancel).await;
-        watcher.on_start(&workers, &plan);
+        let made = EventKind::Fanned { workers, plan: Box::new(plan.clone()) };
+        self.teller(parent, root, None).tell(made);
         let facts = lane.facts.clone();
         let caching = CachePolicy { slot_wait: SlotWait::of(&plan), ..options.caching };
         let options = &RunOptions { caching, ..options.clone() };
@@ -206,8 +169,10 @@ impl Runtime {
                     seat: Some(flight.seat(index)),
                     ..Start::first(told, directive.clone(), base.fork())
                 };
-                let worker = (index, lease, directive.as_str());
-                Some(self.work_in_fan(worker, (start, &**llm), options, watcher))
+                let teller = self.teller(&made.record, root, Some(lease));
+                let entered = self.live().enter(teller, lease.agent, &options.cancel);
+                let worker = (lease, directive.as_str(), entered);
+                Some(self.work_in_fan(worker, (start, &**llm), options))
             },
         );
         let runs: Vec<_> = runs.collect();
@@ -274,24 +239,16 @@ impl Runtime {
     /// One worker of a fan. Whatever goes wrong is its own failure: its siblings go on.
     async fn work_in_fan(
         &self,
-        (index, lease, directive): (usize, &Lease, &str),
+        (lease, directive, entered): (&Lease, &str, Entered),
         (start, llm): (Start, &dyn LlmClient),
         options: &RunOptions,
-        watcher: &Arc<dyn FanWatcher>,
     ) -> FanTask {
-        let entered = self.live().enter(lease.agent, lease.agent, &options.cancel);
-        let seen = Arc::clone(watcher);
-        let observer = move |event: &RunEvent<'_>| seen.on_event(index, event);
-        let options = RunOptions { observer: Arc::new(observer), ..options.clone() };
         let mut next = Some(start);
         let mut task = failed(lease.agent, directive, &RuntimeError::NoTask(lease.agent));
         while let Some(start) = next.take() {
             let once = Once { lease, directive, entered: &entered, llm };
-            task = self.work(once, start, &options).await;
-            if let Err(error) = self.finish(lease, &task).await {
-                task.error.get_or_insert(error.to_string());
-            }
-            next = self.next_of(lease, directive, (&entered, &options)).await;
+            task = self.work(once, start, options).await;
+            next = self.next_of(lease, directive, (&entered, options)).await;
         }
         self.end_below(lease.agent, entered.stop.asked().is_some()).await;
         self.leave(lease.agent).await;
@@ -301,7 +258,6 @@ impl Runtime {
         if let Err(error) = self.give_back(lease).await {
             task.error.get_or_insert(error.to_string());
         }
-        watcher.on_end(index, &task);
         task
     }
 }

@@ -1,8 +1,6 @@
 //! Forking: one operation behind every door.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tine_fork::digest::DigestStats;
@@ -18,9 +16,10 @@ use crate::confine::ReachWish;
 use crate::crew::AgentDefinition;
 use crate::error::RuntimeError;
 use crate::fold::Fold;
+use crate::fork_guard::ForkGuard;
 use crate::inherit::Inherit;
 use crate::model_words::ModelWords;
-use crate::registry::check_name;
+use crate::names::check_name;
 use crate::runtime::Runtime;
 use crate::worktrees::{Cause, LeftOut, Operation, Placement};
 
@@ -133,30 +132,6 @@ pub struct QuietWait<'a> {
     pub cancel: &'a CancellationToken,
     /// Called once where there is something to wait for.
     pub on_wait: &'a (dyn Fn() + Send + Sync),
-}
-
-/// Parents of forks that are under way in this process.
-pub(crate) type Forking = Mutex<HashSet<AgentId>>;
-
-/// The right to fork one parent; given back when it is dropped, on every path.
-pub(crate) struct ForkGuard<'a> {
-    forking: &'a Forking,
-    parent: AgentId,
-}
-
-impl<'a> ForkGuard<'a> {
-    pub(crate) fn take(forking: &'a Forking, parent: AgentId) -> Result<Self, RuntimeError> {
-        match forking.lock().unwrap_or_else(PoisonError::into_inner).insert(parent) {
-            true => Ok(Self { forking, parent }),
-            false => Err(RuntimeError::ForkInProgress),
-        }
-    }
-}
-
-impl Drop for ForkGuard<'_> {
-    fn drop(&mut self) {
-        self.forking.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.parent);
-    }
 }
 
 impl Runtime {
@@ -306,21 +281,4 @@ fn answers(next: &Message, message: &Message) -> bool {
             |block| matches!(block, Block::ToolResult { call: answered, .. } if answered == call),
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_second_fork_is_refused_until_the_first_is_over() {
-        let forking = Forking::default();
-        let [parent, other] = [1, 2].map(|byte| AgentId::from_random([byte; 16]));
-        let first = ForkGuard::take(&forking, parent).ok();
-        let refused = ForkGuard::take(&forking, parent).err().map(|error| error.to_string());
-        assert_eq!(refused.as_deref(), Some("Fork already in progress"));
-        assert!(ForkGuard::take(&forking, other).is_ok());
-        drop(first);
-        assert!(ForkGuard::take(&forking, parent).is_ok());
-    }
 }

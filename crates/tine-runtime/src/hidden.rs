@@ -7,8 +7,6 @@
 //! It is made by the fork transaction and holds a lease from its first moment. It asks nobody: its filter and its reach
 //! (`Reach::notes`) decide what it may do.
 
-use std::sync::Arc;
-
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{
     AgentId, AgentRecord, Block, ContextMode, Message, Role, Standing, StopKind, WireFormat,
@@ -20,10 +18,11 @@ use crate::budget::OnBudget;
 use crate::children::Births;
 use crate::confine::{Confinement, ReachWish};
 use crate::error::RuntimeError;
-use crate::fork::{ForkGuard, ForkSpec};
+use crate::fork::ForkSpec;
+use crate::fork_guard::ForkGuard;
 use crate::inherit::Inherit;
-use crate::permission::{DenyAll, Permissions};
-use crate::registry::check_name;
+use crate::names::check_name;
+use crate::permission::Permissions;
 use crate::run::{Prepared, RunOptions, RunOutcome};
 use crate::runtime::Runtime;
 use crate::worktrees::Cause;
@@ -105,13 +104,11 @@ impl Runtime {
         let is_native = hidden.is_native();
         let Hidden { record, lease } = hidden;
         let agent = record.id;
-        let entered = self.live().enter(agent, agent, &options.cancel);
+        let root = self.root_of(&record).await?;
+        let teller = self.teller(&record, root, Some(&lease));
+        let entered = self.live().enter(teller, agent, &options.cancel);
         let options = RunOptions {
-            permissions: Permissions::new(
-                PermissionMode::Bypass,
-                Rules::default(),
-                Arc::new(DenyAll),
-            ),
+            permissions: Permissions::new(PermissionMode::Bypass, Rules::default()),
             // What it may touch stands in its row; no option of the run that began it widens that.
             confinement: Confinement {
                 reach: ReachWish::Run(record.reach.clone()),

@@ -94,7 +94,7 @@ impl Runtime {
             return Ok(CutOffCalls { calls, left: below });
         }
         let left = on_a_thread(move || end_leftovers(&below)).await;
-        observer.on_event(&RunEvent::LeftBehind(&left));
+        observer.on_event(RunEvent::LeftBehind(left.clone()));
         let own = record.id.to_string();
         let left = left.into_iter().filter(|one| one.agent == own).collect();
         Ok(CutOffCalls { calls, left })

@@ -7,6 +7,7 @@ mod aside;
 mod attach;
 mod away;
 mod background;
+mod backgrounds;
 mod budget;
 mod cache;
 mod cache_note;
@@ -24,12 +25,14 @@ mod dream;
 mod error;
 mod error_kind;
 mod estimate;
+mod events;
 mod explain;
 mod export;
 mod fan;
 mod fan_report;
 mod fold;
 mod fork;
+mod fork_guard;
 mod fork_registry;
 mod hidden;
 mod import;
@@ -40,9 +43,11 @@ mod leftovers;
 mod live;
 mod load;
 mod memory;
+mod memory_places;
 mod merge_back;
 mod mode;
 mod model_words;
+mod names;
 mod notice;
 mod owner;
 mod permission;
@@ -53,19 +58,25 @@ mod read_wall;
 mod records;
 mod registry;
 mod removal;
+mod request;
 mod requests;
 mod rest;
 mod rewrite;
+mod rule_book;
 mod run;
 mod runtime;
 mod servers;
+mod settle_reach;
 mod shell;
 mod side;
 mod slash;
+mod slash_error;
 mod stop;
+mod stop_words;
 mod store_waits;
 mod swept;
 mod tasks;
+mod tell;
 mod title;
 mod warm;
 mod window;
@@ -90,8 +101,8 @@ pub use compact::{CompactOptions, Compacted, CompactedBy, KEEP_TOKENS_DEFAULT};
 pub use confine::{Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
-    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, Spawn, SpawnPolicy, Unwatched,
+    AgentDefinition, Crew, DEFINITION_BYTES_MAX, DefinitionError, Definitions, ForkChoice, Spawn,
+    SpawnPolicy,
 };
 pub use dream::{
     DreamAsk, DreamContext, DreamOutcome, DreamRules, DreamRun, DreamSettings, DreamStatus,
@@ -100,9 +111,10 @@ pub use dream::{
 pub use error::RuntimeError;
 pub use error_kind::ErrorKind;
 pub use estimate::{EstimateSpec, ForkEstimate, KnownBy, Usual};
+pub use events::{AgentEvent, EventFilter, EventKind, Heard, Subscription};
 pub use explain::ExplainedRequest;
 pub use export::{ExportShape, ExportSpec, to_messages};
-pub use fan::{FAN_MAX, FanSpec, FanWatcher};
+pub use fan::{FAN_MAX, FanSpec};
 pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
 pub use fork::{ForkMade, ForkSpec, ForkWorktree, OpenCall, QuietWait, TOOLS_WAIT};
@@ -111,27 +123,28 @@ pub use hidden::{Hidden, HiddenSpec};
 pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
 pub use inherit::{ContextError, Inherit, Inherited};
 pub use leftovers::{KillSpec, is_living_root};
-pub use memory::{MemoryPlaces, project_of};
+pub use memory::project_of;
+pub use memory_places::MemoryPlaces;
 pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
 pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};
 pub use owner::{Owner, OwnerError, sweep_owners};
-pub use permission::{
-    Answer, Asker, DenyAll, NotKept, Permissions, REASON_BYTES_MAX, Request as PermissionRequest,
-    RuleBook, wider_rules,
-};
+pub use permission::Permissions;
 pub use ports::{ConnectError, Connector, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, attributed};
 pub use removal::Removal;
+pub use request::{Answer, REASON_BYTES_MAX, Request as PermissionRequest, wider_rules};
 pub use requests::{Answered, offers};
 pub use rewrite::{RewindTo, Rewound};
+pub use rule_book::{NotKept, RuleBook};
 pub use run::{RunOptions, RunOutcome, Said};
 pub use runtime::{NewRoot, Runtime};
 pub use shell::UserCommand;
 pub use side::Side;
-pub use slash::{ForkWords, SlashError, parse_fork};
+pub use slash::{ForkWords, parse_fork};
+pub use slash_error::SlashError;
 pub use stop::{Receipt, StopSpec};
 pub use store_waits::{Listening, StoreWaits, WaitListener};
 pub use tasks::{

@@ -2,13 +2,16 @@
 //!
 //! Nothing here is true for other processes. What must reach those stands in the store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tine_model::{AgentId, StopKind};
+use tine_model::{AgentId, PermissionId, StopKind};
+use tine_store::Lease;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use crate::events::Teller;
 
 /// How a run is asked to stop, and whether it is.
 #[derive(Debug)]
@@ -49,6 +52,8 @@ impl Stop {
 }
 
 struct Running {
+    /// The topmost ancestor of the agent.
+    root: AgentId,
     /// The agent whose run, called from outside, holds this one.
     top: AgentId,
     stop: Arc<Stop>,
@@ -57,13 +62,15 @@ struct Running {
 /// The runs of one process.
 pub(crate) struct Live {
     runs: Mutex<HashMap<AgentId, Running>>,
+    /// Requests that nobody here answers.
+    left: Mutex<HashSet<PermissionId>>,
     /// Goes up whenever something of interest has happened.
     pulse: watch::Sender<u64>,
 }
 
 impl Default for Live {
     fn default() -> Self {
-        Self { runs: Mutex::default(), pulse: watch::Sender::new(0) }
+        Self { runs: Mutex::default(), left: Mutex::default(), pulse: watch::Sender::new(0) }
     }
 }
 
@@ -72,16 +79,23 @@ impl Live {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a run that begins; it is over when what is returned is dropped. Its stop derives from `cancel`.
+    /// Notes a run that begins, and is told of by `teller`; it is over when what is returned is dropped. Its stop derives from
+    /// `cancel`.
     pub(crate) fn enter(
         self: &Arc<Self>,
-        agent: AgentId,
+        teller: Teller,
         top: AgentId,
         cancel: &CancellationToken,
     ) -> Entered {
         let stop = Arc::new(Stop::under(cancel));
-        self.runs().insert(agent, Running { top, stop: Arc::clone(&stop) });
-        Entered { live: Arc::clone(self), agent, top, stop }
+        let running = Running { root: teller.root, top, stop: Arc::clone(&stop) };
+        self.runs().insert(teller.agent, running);
+        Entered { live: Arc::clone(self), teller: Arc::new(teller), top, stop }
+    }
+
+    /// The topmost ancestor of an agent that a run of this process has.
+    pub(crate) fn root_of(&self, agent: AgentId) -> Option<AgentId> {
+        self.runs().get(&agent).map(|running| running.root)
     }
 
     /// Asks a run of this process to stop; `false` when there is none.
@@ -110,6 +124,21 @@ impl Live {
         self.runs().contains_key(&agent)
     }
 
+    /// Notes that nobody here answers a request.
+    pub(crate) fn leave(&self, request: PermissionId) {
+        self.left().insert(request);
+        self.beat();
+    }
+
+    /// Returns true if nobody here answers a request.
+    pub(crate) fn has_left(&self, request: PermissionId) -> bool {
+        self.left().contains(&request)
+    }
+
+    fn left(&self) -> MutexGuard<'_, HashSet<PermissionId>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Tells all who watch that something has happened.
     pub(crate) fn beat(&self) {
         self.pulse.send_modify(|count| *count = count.wrapping_add(1));
@@ -126,12 +155,19 @@ impl Live {
 /// A run that is under way.
 pub(crate) struct Entered {
     live: Arc<Live>,
-    agent: AgentId,
+    /// Tells of it.
+    pub(crate) teller: Arc<Teller>,
     top: AgentId,
     pub(crate) stop: Arc<Stop>,
 }
 
 impl Entered {
+    /// Goes on under this lease.
+    pub(crate) fn under(&mut self, lease: &Lease) {
+        let teller = Teller { run: Some(lease.fence), ..(*self.teller).clone() };
+        self.teller = Arc::new(teller);
+    }
+
     /// The agent whose run, called from outside, holds this one.
     pub(crate) fn top(&self) -> AgentId {
         self.top
@@ -142,8 +178,9 @@ impl Drop for Entered {
     fn drop(&mut self) {
         let mut runs = self.live.runs();
         // A run of the same agent may have begun in the meantime.
-        if runs.get(&self.agent).is_some_and(|running| Arc::ptr_eq(&running.stop, &self.stop)) {
-            runs.remove(&self.agent);
+        let agent = self.teller.agent;
+        if runs.get(&agent).is_some_and(|running| Arc::ptr_eq(&running.stop, &self.stop)) {
+            runs.remove(&agent);
         }
         drop(runs);
         self.live.beat();
@@ -158,7 +195,7 @@ mod tests {
     fn the_stricter_wish_stands_and_only_a_soft_one_lets_the_run_go_on() {
         let (live, cancel) = (Arc::new(Live::default()), CancellationToken::new());
         let [agent, top] = [1, 2].map(|byte| AgentId::from_random([byte; 16]));
-        let entered = live.enter(agent, top, &cancel);
+        let entered = live.enter(Teller::silent(agent), top, &cancel);
         assert!(live.stop(agent, StopKind::Soft) && !entered.stop.cancel.is_cancelled());
         assert!(live.stop(agent, StopKind::Hard) && entered.stop.cancel.is_cancelled());
         live.stop(agent, StopKind::Interrupt);

@@ -31,31 +31,6 @@ pub(crate) const BY_HAND: &str = "Notes as they were found";
 /// Largest pointer file `.git` that is looked at, in bytes.
 const POINTER_BYTES_MAX: u64 = 4_096;
 
-/// Where memories are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemoryPlaces {
-    /// The directory that holds one for each project.
-    pub root: PathBuf,
-    /// The one for all projects, where the user has named it.
-    pub named: Option<PathBuf>,
-}
-
-impl MemoryPlaces {
-    /// The memory of a project: a folder of its name, and of a number of its place.
-    pub fn of(&self, project: &Path) -> PathBuf {
-        if let Some(named) = &self.named {
-            return named.clone();
-        }
-        let hash = blake3::hash(project.as_os_str().as_encoded_bytes()).to_hex();
-        let name = project.file_name().map_or_else(String::new, |name| {
-            let letters = name.to_string_lossy();
-            letters.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
-        });
-        let name = if name.is_empty() { "project" } else { &name };
-        self.root.join(format!("{name}-{}", &hash[..8]))
-    }
-}
-
 /// The project of a directory: the top of the checkout that it lies in, and of a worktree of git's the checkout that it belongs to.
 /// Without a repository it is the directory itself. Runs nothing.
 pub fn project_of(directory: &Path) -> PathBuf {
@@ -263,6 +238,7 @@ impl Runtime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory_places::MemoryPlaces;
 
     #[test]
     fn a_project_is_the_checkout_and_its_worktrees() {

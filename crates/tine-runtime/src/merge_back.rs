@@ -25,11 +25,9 @@ use crate::error::RuntimeError;
 use crate::owner;
 use crate::registry::check_mail;
 use crate::runtime::Runtime;
+use crate::stop_words;
 
 pub use part::ForkPart;
-
-/// Why the request for a draft stopped, in its record: it is none of the conversation's own.
-pub(crate) const STOP_WORD: &str = "merge_back";
 
 /// How a draft is asked for.
 #[derive(Debug, Clone, Default)]
@@ -130,7 +128,7 @@ impl Runtime {
             record,
             owner,
             question: Message::user(question),
-            stop_word: STOP_WORD,
+            stop_word: stop_words::MERGE_BACK,
             caching: options.caching,
             cancel: &options.cancel,
         };

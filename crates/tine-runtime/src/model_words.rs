@@ -5,7 +5,7 @@ use std::fmt;
 use tine_cache::{Models, Named};
 use tine_model::{Effort, ModelRef, ModelSettings, Provider, Thinking};
 
-use crate::slash::SlashError;
+use crate::slash_error::SlashError;
 
 /// How much a model is asked to reason, in the words of the commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,141 +4,19 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tine_fork::tools::ToolAnswer;
 use tine_guard::{
-    Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
-    allowed_by_rule, command_reads, describe, judge, judge_read, offered_rules, read_path,
-    real_path, rule_for, written_path,
+    Call, CommandRead, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
+    allowed_by_rule, command_reads, describe, judge, judge_read, read_path, real_path, rule_for,
+    written_path,
 };
-use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson, ToolCallId};
-use tine_store::{AnswerPermission, PermissionRow};
+use tine_model::ToolCallId;
 use tine_tools::{Enclosure, Withheld};
 use tokio_util::sync::CancellationToken;
 
 use crate::mode::SharedMode;
 use crate::queue::{Question, Queue, QueuePolicy};
 use crate::swept::{Look, keys_of_git};
-
-/// A call that needs somebody's word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// Its place in the queue.
-    pub id: PermissionId,
-    /// Who asks.
-    pub agent: AgentId,
-    /// The name or task of the one who asks.
-    pub label: Option<String>,
-    /// The tool.
-    pub tool: String,
-    /// The call on one line.
-    pub what: String,
-    /// Its arguments.
-    pub input: RawJson,
-    /// Where it would run.
-    pub directory: String,
-    /// Why it needs a word.
-    pub why: String,
-    /// What the call would destroy or change in place, where its text shows that.
-    pub warning: Option<String>,
-    /// What an answer beyond this call covers; without it such an answer covers the same arguments alone.
-    pub rule: Option<String>,
-    /// Rules that cover more, of which a person may choose one instead.
-    pub offers: Vec<OfferedRule>,
-    /// The farthest that a yes may reach.
-    pub widest: PermissionScope,
-    /// From when on the default counts, in milliseconds since the Unix epoch.
-    pub deadline_ms: i64,
-    /// What counts then.
-    pub fallback: Decision,
-}
-
-/// The rules that a person may choose instead of a call's own. None where no rule for good would let the call pass.
-pub fn wider_rules(call: &Call<'_>, widest: PermissionScope) -> Vec<OfferedRule> {
-    match widest {
-        PermissionScope::Always => offered_rules(call),
-        PermissionScope::Once | PermissionScope::Agent | PermissionScope::Tree => Vec::new(),
-    }
-}
-
-/// Longest reason of a denial that a model is told, in bytes: some paragraphs.
-pub const REASON_BYTES_MAX: usize = 8_000;
-
-/// The word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Yes, as far as this.
-    Allow(PermissionScope),
-    /// Yes, as far as this, to all that one of the offered rules covers.
-    AllowRule(PermissionScope, String),
-    /// No, as far as this.
-    Deny(PermissionScope),
-    /// No, as far as this, and the reason or what to do instead, in the person's words.
-    DenyBecause(PermissionScope, String),
-    /// There is nobody to ask.
-    Nobody,
-}
-
-impl Answer {
-    /// The answer as it is stored; `None` where it answers nothing.
-    pub(crate) fn into_row(
-        self,
-        id: PermissionId,
-        by: &str,
-        now_ms: i64,
-    ) -> Option<AnswerPermission> {
-        let (decision, scope) = match &self {
-            Self::Allow(scope) | Self::AllowRule(scope, _) => (Decision::Allow, *scope),
-            Self::Deny(scope) | Self::DenyBecause(scope, _) => (Decision::Deny, *scope),
-            Self::Nobody => return None,
-        };
-        let (rule, reason) = match self {
-            Self::AllowRule(_, rule) => (Some(rule), None),
-            Self::DenyBecause(_, reason) => (None, Some(reason)),
-            Self::Allow(_) | Self::Deny(_) | Self::Nobody => (None, None),
-        };
-        Some(AnswerPermission { id, decision, scope, rule, by: by.to_owned(), reason, now_ms })
-    }
-}
-
-/// Somebody to ask. Calls may come from several agents at once, and are put one by one.
-#[async_trait]
-pub trait Asker: Send + Sync {
-    /// Puts a request, which is in the store already; must return soon after `cancel`. What is returned then does not count.
-    async fn ask(&self, request: &Request, cancel: &CancellationToken) -> Answer;
-
-    /// A request was settled without the word of this one: by somebody else, or by its default.
-    fn settled(&self, _request: &Request, _row: &PermissionRow) {}
-
-    /// A rule that this one's word reaches to was kept for later runs, or could not be: the answer stands in any case.
-    fn kept(&self, _kept: Result<String, NotKept>) {}
-}
-
-/// The place of rules that count in later runs, too.
-pub trait RuleBook: Send + Sync {
-    /// Adds a rule. Returns what a person is told of it.
-    fn keep(&self, decision: Decision, rule: &str) -> Result<String, NotKept>;
-}
-
-/// A rule could not be kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotKept {
-    /// The reason.
-    pub why: String,
-    /// The way to keep it by hand.
-    pub hint: String,
-}
-
-/// Nobody to ask.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DenyAll;
-
-#[async_trait]
-impl Asker for DenyAll {
-    async fn ask(&self, _request: &Request, _cancel: &CancellationToken) -> Answer {
-        Answer::Nobody
-    }
-}
 
 /// What a run may do, shared by all agents of it.
 #[derive(Clone)]
@@ -147,9 +25,9 @@ pub struct Permissions {
     pub mode: SharedMode,
     /// What the user said beforehand.
     pub rules: Arc<Rules>,
-    /// Whom to ask.
-    pub asker: Arc<dyn Asker>,
-    /// How it is asked.
+    /// True if somebody reads the [events](crate::EventKind::Asked) of this run and answers its questions.
+    pub asks: bool,
+    /// How questions are put.
     pub queue: QueuePolicy,
     /// Whether agents in worktrees of tine's own edit files there without a question where the mode is the default one.
     pub accepts_worktree_edits: bool,
@@ -225,12 +103,12 @@ impl Judgement {
 const MACHINE: [&str; 4] = ["/dev", "/proc", "/run", "/sys"];
 
 impl Permissions {
-    /// Permissions of a run that asks as is usual.
-    pub fn new(mode: impl Into<SharedMode>, rules: Rules, asker: Arc<dyn Asker>) -> Self {
+    /// Permissions of a run that has nobody to ask.
+    pub fn new(mode: impl Into<SharedMode>, rules: Rules) -> Self {
         Self {
             mode: mode.into(),
             rules: Arc::new(rules),
-            asker,
+            asks: false,
             queue: QueuePolicy::default(),
             accepts_worktree_edits: true,
             wall: None,

@@ -1,7 +1,7 @@
 //! The queue of questions: durable before anybody is asked, answered by whoever is first.
 //!
-//! A question of an agent at any depth is a row of the store, in the queue of its tree's root. The run that waits for it asks
-//! the face it belongs to and watches the row at the same time, so that an answer may as well come from another process.
+//! A question of an agent at any depth is a row of the store, in the queue of its tree's root, and then an event. The run that waits
+//! for it watches the row, so that it is all the same who answers: a face of this process, or another process.
 //! At its deadline the declared default counts. This decides nothing: the verdict is guard's, the answer a person's.
 //!
 //! An answer serves one call, and is marked as used before the call runs. A call that waited when its process died never began,
@@ -16,9 +16,11 @@ use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreErr
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::permission::{Answer, OTHERWISE, Permissions, Request, RuleBook, Unallowed};
+use crate::events::{EventKind, Teller};
+use crate::live::Live;
+use crate::permission::{OTHERWISE, Permissions, Unallowed};
 use crate::ports::Ports;
-use crate::requests::{kept, request};
+use crate::requests::request;
 
 /// How often a run that waits for a word looks whether the store has changed. A person does not notice it, and one look costs
 /// some microseconds.
@@ -33,9 +35,6 @@ const BY_DEADLINE: &str = "the deadline";
 
 /// Whose word it is when there is nobody to ask.
 const BY_NOBODY: &str = "nobody to ask";
-
-/// Whose word it is when the person at the run's own terminal answers.
-const BY_TERMINAL: &str = "the run's terminal";
 
 /// Whose word it is when the session's mode changes to one in which nobody is asked.
 const BY_MODE: &str = "the permission mode";
@@ -69,7 +68,8 @@ pub(crate) struct Queue {
     pub(crate) label: Option<String>,
     /// The process, as it is named in leases.
     pub(crate) owner: String,
-    pub(crate) rule_book: Option<Arc<dyn RuleBook>>,
+    pub(crate) teller: Arc<Teller>,
+    pub(crate) live: Arc<Live>,
 }
 
 /// A call that rules and mode leave to a person.
@@ -159,7 +159,7 @@ impl Queue {
         self.store.ask_permission(ask).await
     }
 
-    /// Asks the face and watches the row; whichever is first.
+    /// Waits for a word, where somebody may give one.
     async fn wait(
         &self,
         question: &Question<'_>,
@@ -167,63 +167,20 @@ impl Queue {
         permissions: &Permissions,
         cancel: &CancellationToken,
     ) -> Result<PermissionRow, StoreError> {
-        let request = request(row, question.call.input.clone(), self.label.clone());
-        let quiet = cancel.child_token();
-        let asking = permissions.asker.ask(&request, &quiet);
-        let watching = self.watch(question, row, permissions, cancel);
-        tokio::pin!(asking, watching);
-        // Whichever branch is not taken is polled on below, or has only waited.
-        let answer = tokio::select! {
-            answer = &mut asking => answer,
-            settled = &mut watching => {
-                quiet.cancel();
-                asking.await;
-                let settled = settled?;
-                permissions.asker.settled(&request, &settled);
-                return Ok(settled);
+        let settled = match permissions.asks || permissions.queue.wait {
+            true => {
+                let input = question.call.input.clone();
+                let request = request(row, input, self.label.clone());
+                self.teller.tell(EventKind::Asked(Box::new(request)));
+                self.watch(question, row, permissions, cancel).await?
             }
-        };
-        let settled = match answer {
-            _ if cancel.is_cancelled() => return self.store.permission(row.id).await,
-            Answer::Nobody if permissions.queue.wait => watching.await?,
-            Answer::Nobody => {
+            false => {
                 let now_ms = self.ports.clock.now_ms();
                 self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
             }
-            answer @ (Answer::Allow(_)
-            | Answer::AllowRule(..)
-            | Answer::Deny(_)
-            | Answer::DenyBecause(..)) => {
-                return self.given(answer, &request, permissions).await;
-            }
         };
-        permissions.asker.settled(&request, &settled);
+        self.teller.tell(EventKind::Settled(Box::new(settled.clone())));
         Ok(settled)
-    }
-
-    /// Keeps the word of the person who was asked, unless another one was faster.
-    async fn given(
-        &self,
-        answer: Answer,
-        request: &Request,
-        permissions: &Permissions,
-    ) -> Result<PermissionRow, StoreError> {
-        let now_ms = self.ports.clock.now_ms();
-        let Some(answer) = answer.into_row(request.id, BY_TERMINAL, now_ms) else {
-            return self.store.permission(request.id).await;
-        };
-        match self.store.answer_permission(answer).await {
-            Ok(row) => {
-                let kept = kept(self.rule_book.as_deref(), &row);
-                kept.into_iter().for_each(|kept| permissions.asker.kept(kept));
-                Ok(row)
-            }
-            Err(StoreError::Settled { permission }) => {
-                permissions.asker.settled(request, &permission);
-                Ok(*permission)
-            }
-            Err(error) => Err(error),
-        }
     }
 
     /// Returns when the request no longer waits, or when `cancel` is. May be dropped at any time.
@@ -238,11 +195,16 @@ impl Queue {
         cancel: &CancellationToken,
     ) -> Result<PermissionRow, StoreError> {
         let mut seen = None;
+        let mut answers = self.live.watch();
         let deadline = Instant::now() + permissions.queue.deadline;
         loop {
             if Instant::now() >= deadline {
                 let now_ms = self.ports.clock.now_ms();
                 return self.store.default_permission(row.id, BY_DEADLINE, now_ms).await;
+            }
+            if !permissions.queue.wait && self.live.has_left(row.id) {
+                let now_ms = self.ports.clock.now_ms();
+                return self.store.default_permission(row.id, BY_NOBODY, now_ms).await;
             }
             if (question.is_free)() {
                 self.allow_by_mode(row.id).await?;
@@ -263,6 +225,7 @@ impl Queue {
             let left = deadline.saturating_duration_since(Instant::now());
             tokio::select! {
                 () = tokio::time::sleep(ANSWER_POLL.min(left)) => {}
+                Ok(()) = answers.changed() => {}
                 () = cancel.cancelled() => return self.store.permission(row.id).await,
             }
         }

@@ -6,6 +6,7 @@ use tine_store::{MailId, NewMail, Rename};
 
 use crate::codec;
 use crate::error::RuntimeError;
+use crate::names::check_name;
 use crate::runtime::Runtime;
 
 /// Most bytes of one message that a user sends. It becomes part of the conversation at once and in one piece; what is
@@ -117,11 +118,4 @@ pub(crate) fn check_mail(text: &str) -> Result<(), RuntimeError> {
         0..=MAIL_BYTES_MAX => Ok(()),
         bytes => Err(RuntimeError::MailTooLong { bytes, most: MAIL_BYTES_MAX }),
     }
-}
-
-/// Refuses a new name that is none.
-pub(crate) fn check_name(name: Option<&str>) -> Result<(), RuntimeError> {
-    let Some(name) = name else { return Ok(()) };
-    let checked = tine_model::check_name(name);
-    checked.map_err(|why| RuntimeError::Name { name: name.to_owned(), why })
 }

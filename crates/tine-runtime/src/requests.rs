@@ -10,7 +10,8 @@ use tine_store::{PermissionFilter, PermissionRow};
 use tine_tools::{Preview, preview};
 
 use crate::error::RuntimeError;
-use crate::permission::{Answer, NotKept, Request, RuleBook, wider_rules};
+use crate::request::{Answer, Request, wider_rules};
+use crate::rule_book::{NotKept, RuleBook};
 use crate::runtime::Runtime;
 
 impl Request {
@@ -65,7 +66,7 @@ impl Runtime {
         Ok(self.store().resolve_permission(text).await?)
     }
 
-    /// Answers a request of a run of any process; the first answer wins. [`Answer::Nobody`] leaves it waiting. A rule must be one of those
+    /// Answers a request of a run of any process; the first answer wins. A rule must be one of those
     /// that are offered, in full or in short. `by` says whose word it is, for those who ask later.
     pub async fn answer_request(
         &self,
@@ -80,13 +81,15 @@ impl Runtime {
             }
             answer => answer,
         };
-        match answer.into_row(id, by, self.now_ms()) {
-            Some(answer) => {
-                let row = self.store().answer_permission(answer).await?;
-                Ok(Answered { kept: kept(self.rule_book().map(|book| &**book), &row), row })
-            }
-            None => Ok(Answered { row: self.request_row(id).await?, kept: None }),
-        }
+        let answer = answer.into_row(id, by, self.now_ms());
+        let row = self.store().answer_permission(answer).await?;
+        self.live().beat();
+        Ok(Answered { kept: kept(self.rule_book().map(|book| &**book), &row), row })
+    }
+
+    /// Nobody here answers a request of a run of this process: its default counts now, unless the run waits for other processes.
+    pub fn leave_unanswered(&self, id: PermissionId) {
+        self.live().leave(id);
     }
 
     /// Takes back an answer that stands.
@@ -137,10 +140,7 @@ fn offered(row: &PermissionRow, named: &str) -> Result<String, RuntimeError> {
 }
 
 /// Keeps the rule of an answer that reaches to all later runs.
-pub(crate) fn kept(
-    book: Option<&dyn RuleBook>,
-    row: &PermissionRow,
-) -> Option<Result<String, NotKept>> {
+fn kept(book: Option<&dyn RuleBook>, row: &PermissionRow) -> Option<Result<String, NotKept>> {
     let (Some(PermissionScope::Always), Some(rule)) = (row.scope, &row.rule) else { return None };
     Some(book?.keep(row.decision()?, rule))
 }

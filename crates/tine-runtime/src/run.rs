@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_fork::ToolFilter;
 use tine_fork::cache::Seat;
 use tine_fork::run::{Compactor, Observer, Run, RunError, RunEvent, RunLimits, RunReport};
+use tine_fork::{AllowAllFilter, ToolFilter};
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
@@ -45,8 +45,6 @@ pub struct RunOptions {
     pub limits: RunLimits,
     /// What it may do.
     pub permissions: Permissions,
-    /// Sees it.
-    pub observer: Arc<dyn Observer>,
     /// Stops it.
     pub cancel: CancellationToken,
     /// How the cache is used.
@@ -59,6 +57,22 @@ pub struct RunOptions {
     pub crew: Crew,
     /// What it does when a cap of its tree is used up.
     pub on_budget: OnBudget,
+}
+
+impl RunOptions {
+    /// A run with these permissions and nothing else out of the ordinary: it ends at a cap of its tree, and nothing stops it.
+    pub fn new(permissions: Permissions) -> Self {
+        Self {
+            limits: RunLimits::default(),
+            permissions,
+            cancel: CancellationToken::new(),
+            caching: CachePolicy::default(),
+            filter: Arc::new(AllowAllFilter),
+            confinement: Confinement::default(),
+            crew: Crew::default(),
+            on_budget: OnBudget::End,
+        }
+    }
 }
 
 /// A run that is over.
@@ -117,8 +131,10 @@ impl Runtime {
         // A removed worktree is made again before the run begins: then it is the command that makes it, with what a person's
         // command may reach.
         self.home(&record, Cause::Command).await?;
+        let root = self.root_of(&record).await?;
         let lease = self.acquire_once_idle(agent).await?;
-        let entered = self.live().enter(agent, agent, &options.cancel);
+        let teller = self.teller(&record, root, Some(&lease));
+        let entered = self.live().enter(teller, agent, &options.cancel);
         let leased = (&lease, &entered);
         let result = Box::pin(self.run_leased(leased, prompt, options, &*llm)).await;
         let cut =
@@ -181,7 +197,7 @@ impl Runtime {
         let of_worker = self.as_worker(&loaded.record, options).await?;
         let options = of_worker.as_ref().unwrap_or(options);
         if loaded.record.standing == Standing::Worker {
-            let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
+            let on_wait = |reached| entered.teller.on_event(RunEvent::Paused(reached));
             // Cancelled while it waits, its run ends before its first request.
             self.take_slot(&lease, &on_wait, &entered.stop.cancel).await?;
         }
@@ -243,7 +259,7 @@ impl Runtime {
         options: &RunOptions,
     ) -> Result<RunReport, RuntimeError> {
         let Prepared { mut loaded, lease, llm, seat, label, entered, .. } = prepared;
-        let agent = lease.agent;
+        let (agent, teller) = (lease.agent, &entered.teller);
         let home = self.home(&loaded.record, Cause::Run).await?;
         let variables = home.iter().flat_map(Home::variables);
         let place = Place::new(loaded.record.directory.as_ref())?
@@ -264,14 +280,14 @@ impl Runtime {
         let place = confinement.raise(place).await?;
         // What the kernel cannot keep is known before a run, and told by whoever starts it.
         if place.enclosure().is_some_and(|wall| wall.gaps().contains(&Gap::Unsearched)) {
-            options.observer.on_event(&RunEvent::Unkept(Gap::Unsearched.words()));
+            teller.on_event(RunEvent::Unkept(Gap::Unsearched.words()));
         }
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
-        let cut_off = self.end_leftovers(&loaded.record, &*options.observer).await?;
+        let cut_off = self.end_leftovers(&loaded.record, &**teller).await?;
         self.mark(&lease, AgentState::Running).await?;
-        let observer = Arc::clone(&options.observer);
+        let waiting = Arc::clone(teller);
         let _listening =
-            self.store_waits().listen(Arc::new(move || observer.on_event(&RunEvent::StoreWaits)));
+            self.store_waits().listen(Arc::new(move || waiting.on_event(RunEvent::StoreWaits)));
         let stop = &entered.stop;
         // What was asked of it while it waited for its place.
         loaded.record.stop.into_iter().for_each(|how| stop.ask(how));
@@ -298,7 +314,7 @@ impl Runtime {
             agent,
             fence: lease.fence,
             directory: place.real_directory().to_owned(),
-            observer: Arc::clone(&options.observer),
+            teller: Arc::clone(teller),
         };
         let own = confinement.kept(place.directory());
         let permissions = Permissions {
@@ -320,8 +336,9 @@ impl Runtime {
                 ports: self.ports().clone(),
                 agent,
                 label,
+                teller: Arc::clone(teller),
                 owner: lease.owner.clone(),
-                rule_book: self.rule_book().cloned(),
+                live: Arc::clone(self.live()),
             },
             crew: CrewTools {
                 runtime: self.clone(),
@@ -346,7 +363,7 @@ impl Runtime {
             agent: &agent.to_string(),
             filter: &*filter,
             journal: &*journal,
-            observer: &*options.observer,
+            observer: &**teller,
             limits: options.limits,
             reminder: None,
             seat,

@@ -16,17 +16,18 @@ use tine_tools::{Repl, ToolSpec, Toolbox};
 use tine_wire::{Head, HeadParts, ToolDeclaration};
 use tokio_util::task::TaskTracker;
 
-use crate::background::Backgrounds;
+use crate::backgrounds::Backgrounds;
 use crate::crew_tools;
 use crate::error::RuntimeError;
-use crate::fork::Forking;
+use crate::events::Events;
+use crate::fork_guard::Forking;
 use crate::live::Live;
-use crate::memory::MemoryPlaces;
+use crate::memory_places::MemoryPlaces;
+use crate::names::check_name;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
-use crate::permission::RuleBook;
 use crate::ports::Ports;
-use crate::registry::check_name;
+use crate::rule_book::RuleBook;
 use crate::servers::Servers;
 use crate::store_waits::{StoreWaits, WaitListener};
 use crate::worktrees::WorktreePolicy;
@@ -84,6 +85,7 @@ pub struct Runtime {
     memory: Option<Arc<MemoryPlaces>>,
     rule_book: Option<Arc<dyn RuleBook>>,
     live: Arc<Live>,
+    events: Arc<Events>,
     servers: Arc<Servers>,
     store_waits: StoreWaits,
     backgrounds: Arc<Backgrounds>,
@@ -111,6 +113,7 @@ impl Runtime {
             memory: None,
             rule_book: None,
             live: Arc::default(),
+            events: Arc::default(),
             servers: Arc::default(),
             store_waits: StoreWaits::default(),
             backgrounds: Arc::default(),
@@ -196,6 +199,11 @@ impl Runtime {
     /// The knowledge that this process has of servers.
     pub(crate) fn servers(&self) -> &Arc<Servers> {
         &self.servers
+    }
+
+    /// Those who see what runs of this process do.
+    pub(crate) fn events(&self) -> &Arc<Events> {
+        &self.events
     }
 
     /// The runs of this process.

@@ -12,13 +12,11 @@ use tine_model::{AgentId, EntryId, Lifetime, Message, RequestId, StopReason};
 use crate::journal::request_row;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
+use crate::stop_words;
 
 /// How often the clock is looked at while a ping is not due. Entries age by the clock and not by this process's own time,
 /// which stands still while the machine sleeps.
 const CLOCK_POLL: Duration = Duration::from_millis(250);
-
-/// The stop word of a ping.
-pub(crate) const STOP_WORD: &str = "keep_warm";
 
 /// What is to be kept alive.
 pub(crate) struct KeepWarm<'a> {
@@ -98,7 +96,7 @@ impl Runtime {
             reply: None,
             model: reply.model,
             usage: reply.usage,
-            stop: StopReason::Other(STOP_WORD.to_owned()),
+            stop: StopReason::Other(stop_words::KEEP_WARM.to_owned()),
             items: assembled.items,
             body_bytes: assembled.body.len(),
             started_ms,

@@ -6,7 +6,7 @@
 //! A worker runs on a tracked task of the process and holds its own lease. Before its run counts, `tine_fork::stray` checks it,
 //! and it may be asked once to correct its report.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use tine_store::{Lease, StoreError, TaskEnd};
 use tokio::time::Instant;
 
 use crate::error::RuntimeError;
+use crate::events::EventKind;
 use crate::fan_report::{FanTask, as_told, ended, failed};
 use crate::live::Entered;
 use crate::load::Loaded;
@@ -76,13 +77,13 @@ impl Start {
 impl Runtime {
     /// Runs a worker that nobody waits for, and whatever it is told to do next; then gives its lease back.
     pub(crate) async fn work_alone(&self, run: WorkerRun, options: &RunOptions) {
-        let WorkerRun { mut lease, directive, start, entered, llm } = run;
+        let WorkerRun { mut lease, directive, start, mut entered, llm } = run;
         let mut next = Some(start);
         loop {
             while let Some(start) = next.take() {
                 let once =
                     Once { lease: &lease, directive: &directive, entered: &entered, llm: &*llm };
-                let worked = AssertUnwindSafe(self.watched(once, start, options));
+                let worked = AssertUnwindSafe(self.work(once, start, options));
                 if worked.catch_unwind().await.is_err() {
                     tracing::error!(agent = %lease.agent, "a worker panicked");
                     self.fail(&lease, &directive, &RuntimeError::Panicked(PANICKED)).await;
@@ -94,7 +95,10 @@ impl Runtime {
             drop(self.give_back(&lease).await);
             // Who asked for something in the last moment was told that it waits.
             match self.taken_again(&lease, (&entered, options)).await {
-                Some(again) => lease = again,
+                Some(again) => {
+                    entered.under(&again);
+                    lease = again;
+                }
                 None => break,
             }
             next = self.next_of(&lease, &directive, (&entered, options)).await;
@@ -159,31 +163,26 @@ impl Runtime {
         }
     }
 
-    /// Runs a worker once, and tells the watcher of it.
-    async fn watched(&self, once: Once<'_>, start: Start, options: &RunOptions) {
-        let (agent, watcher) = (once.lease.agent, Arc::clone(&options.crew.watcher));
-        let lease = once.lease;
-        if let Ok(Some(task)) = self.store().task(agent).await {
-            shielded(|| watcher.on_start(agent, &task));
+    /// Runs a worker once, to the end of its task, and tells of it.
+    pub(crate) async fn work(&self, once: Once<'_>, start: Start, options: &RunOptions) -> FanTask {
+        let (lease, teller) = (once.lease, &once.entered.teller);
+        if let Ok(Some(task)) = self.store().task(lease.agent).await {
+            teller.tell(EventKind::TaskBegan(Box::new(task)));
         }
-        let observer = {
-            let watcher = Arc::clone(&watcher);
-            move |event: &RunEvent<'_>| watcher.on_event(agent, event)
-        };
-        let observed: Arc<dyn Observer> = Arc::new(observer);
-        let options = RunOptions { observer: observed, ..options.clone() };
-        let task = self.work(once, start, &options).await;
+        let mut task = self.run_once(once, start, options).await;
         if let Err(error) = self.finish(lease, &task).await {
-            tracing::error!(%agent, %error, "the end of a task could not be kept");
+            tracing::error!(agent = %lease.agent, %error, "the end of a task could not be kept");
+            task.error.get_or_insert(error.to_string());
         }
-        if let Ok(Some(task)) = self.store().task(agent).await {
-            shielded(|| watcher.on_end(&task));
+        if let Ok(Some(task)) = self.store().task(lease.agent).await {
+            teller.tell(EventKind::TaskEnded(Box::new(task)));
         }
         self.live().beat();
+        task
     }
 
     /// One run of a worker. What it used in earlier ones counts too.
-    pub(crate) async fn work(&self, once: Once<'_>, start: Start, options: &RunOptions) -> FanTask {
+    async fn run_once(&self, once: Once<'_>, start: Start, options: &RunOptions) -> FanTask {
         let start_ms = self.now_ms();
         let (lease, directive, stop) = (once.lease, once.directive, Arc::clone(&once.entered.stop));
         let before = self.store().task(lease.agent).await;
@@ -230,7 +229,7 @@ impl Runtime {
     ) -> Result<(RunReport, Vec<String>), RuntimeError> {
         let Start { told, is_first, task, mut conversation, seat } = start;
         let agent = once.lease.agent;
-        self.in_line(&once, options).await?;
+        self.in_line(&once).await?;
         self.store().start_task(agent).await?;
         let began = Instant::now();
         let inherited = conversation.fork();
@@ -249,9 +248,9 @@ impl Runtime {
 
     /// Waits for the worker's place among those of its tree. Until then it is queued; stopped while it waits, its run ends before
     /// its first request.
-    async fn in_line(&self, once: &Once<'_>, options: &RunOptions) -> Result<(), RuntimeError> {
+    async fn in_line(&self, once: &Once<'_>) -> Result<(), RuntimeError> {
         let stop = &once.entered.stop;
-        let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
+        let on_wait = |reached| once.entered.teller.on_event(RunEvent::Paused(reached));
         tokio::select! {
             taken = self.take_slot(once.lease, &on_wait, &stop.cancel) => taken.map(drop),
             // Never ends; dropping it loses nothing.
@@ -279,7 +278,7 @@ impl Runtime {
         let limits = RunLimits { turns, time, tokens };
         let options = RunOptions { limits, ..options.clone() };
         let second = async {
-            self.in_line(once, &options).await?;
+            self.in_line(once).await?;
             let conversation = self.load(once.lease.agent, options.caching).await?.conversation;
             let prepared = self.prepared(once, (conversation, None), false).await?;
             self.drive(prepared, Some(Message::user(text)), &options).await
@@ -445,13 +444,6 @@ fn examined(
 
 fn words(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|finding| finding.check.as_str().to_owned()).collect()
-}
-
-/// Keeps a panicking watcher from ending its worker.
-fn shielded(tell: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(tell)).is_err() {
-        tracing::warn!("a watcher panicked; the worker goes on");
-    }
 }
 
 /// A task's end, and what its worker had used and said before.

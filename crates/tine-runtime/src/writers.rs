@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tine_fork::neighbour::Neighbour;
-use tine_fork::run::{Observer, RunEvent};
+use tine_fork::run::{Observer as _, RunEvent};
 use tine_guard::{Call, RealCall, Width};
 use tine_model::AgentId;
 use tine_store::{Fence, NoteWriter, Store};
 use tine_tools::ToolOutput;
 
+use crate::events::Teller;
 use crate::owner::is_alive;
 use crate::ports::Ports;
 use snapshot::Snapshot;
@@ -35,7 +36,7 @@ pub(crate) struct Writers {
     fence: Fence,
     /// Where the agent works, without links.
     directory: PathBuf,
-    observer: Arc<dyn Observer>,
+    teller: Arc<Teller>,
     told: Mutex<Told>,
 }
 
@@ -54,16 +55,16 @@ pub(crate) struct Writing {
     pub(crate) agent: AgentId,
     pub(crate) fence: Fence,
     pub(crate) directory: PathBuf,
-    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) teller: Arc<Teller>,
 }
 
 impl Writers {
     /// Nobody is noted yet. `owners` is where processes say that they are alive.
     pub(crate) fn new(store: &Arc<dyn Store>, ports: &Ports, owners: &Path, run: Writing) -> Self {
-        let Writing { agent, fence, directory, observer } = run;
+        let Writing { agent, fence, directory, teller } = run;
         let (store, ports, owners) = (Arc::clone(store), ports.clone(), owners.to_owned());
         let told = Mutex::new(Told::Nothing);
-        Self { store, ports, owners, agent, fence, directory, observer, told }
+        Self { store, ports, owners, agent, fence, directory, teller, told }
     }
 
     /// A look at the directory before a command whose text does not say that it changes nothing; `None` for every other call, and
@@ -88,8 +89,8 @@ impl Writers {
         if !self.is_told() && self.has_changed_files(tool, (real, before), &output).await {
             let met = self.met().await;
             if !met.is_empty() {
-                self.observer.on_event(&RunEvent::Shared(&met));
                 *self.told() = Told::Pending(format!("{}; {ADVICE}", Neighbour::note(&met)));
+                self.teller.on_event(RunEvent::Shared(met));
             }
         }
         if is_inner {

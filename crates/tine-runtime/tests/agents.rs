@@ -19,21 +19,40 @@ mod waits;
 mod worktrees;
 mod writers;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 use fixture::{House, options};
-use std::time::Duration;
-use tine_cache::{Asked, Launch, Plan};
-use tine_fork::run::{RunEvent, RunLimits};
+use tine_cache::{Asked, Launch};
+use tine_fork::run::RunLimits;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, AgentState, Block, EntryBody, Outcome, TaskStatus};
 use tine_runtime::{
-    DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec, KillSpec, Permissions, QuietWait, RewindTo,
-    Rewound, RunOptions, RuntimeError, TOOLS_WAIT,
+    AgentEvent, EventFilter, EventKind, FanSpec, ForkSpec, Heard, KillSpec, Permissions, QuietWait,
+    RewindTo, Rewound, RunOptions, Runtime, RuntimeError, TOOLS_WAIT,
 };
 use tine_store::{AgentFilter, NewMail, StoreError};
 use tine_testkit::{Answer, Gate, ScriptedModel, until_some_async};
 use tokio_util::sync::CancellationToken;
+
+/// Does the work, and hands over what happens to agents meanwhile.
+async fn hearing<T>(
+    runtime: &Runtime,
+    work: impl Future<Output = T>,
+    mut read: impl FnMut(Arc<AgentEvent>),
+) -> T {
+    let read = |heard| match heard {
+        Heard::Event(event) => read(event),
+        Heard::Lagged(missed) => panic!("{missed} events were missed"),
+    };
+    runtime.subscribe(EventFilter::All).during(work, read).await
+}
+
+/// Does the work; returns what happened to agents meanwhile as well.
+async fn seen<T>(runtime: &Runtime, work: impl Future<Output = T>) -> (T, Vec<Arc<AgentEvent>>) {
+    let mut events = Vec::new();
+    (hearing(runtime, work, |event| events.push(event)).await, events)
+}
 
 fn fork_of(parent: AgentId) -> ForkSpec {
     ForkSpec::of(parent)
@@ -187,7 +206,7 @@ async fn a_rewind_finds_its_mark_by_the_label_and_tells_what_it_takes_back() {
     say(&house, root, "one").await;
     let label = "a  b".to_owned();
     let mark = runtime.mark_place(root, Some(label.clone())).await.unwrap();
-    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll));
+    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default());
     let free = RunOptions { permissions, ..options() };
     runtime.run(root, Some("two".into()), &free).await.unwrap();
     let rewound = runtime.rewind(root, RewindTo::Mark(label.clone())).await.unwrap();
@@ -235,7 +254,7 @@ async fn a_fork_that_waits_too_long_for_tools_is_given_up() {
     let wait = |patience, on_wait| QuietWait { patience, cancel: &cancel, on_wait };
     let idle = runtime.when_quiet(root, wait(Duration::ZERO, &|| panic!("nothing runs"))).await;
     assert_eq!(idle.unwrap(), None);
-    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll));
+    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default());
     let free = RunOptions { permissions, ..options() };
     let run = runtime.run(root, Some("go".into()), &free);
     let forks = async {
@@ -333,24 +352,6 @@ async fn a_run_stops_at_its_limits() {
     assert_eq!((run.report.outcome, run.report.turns), (Outcome::BudgetExhausted, 1));
 }
 
-#[derive(Default)]
-struct Ends {
-    launch: Mutex<Option<Launch>>,
-    ended: Mutex<Vec<usize>>,
-}
-
-impl FanWatcher for Ends {
-    fn on_start(&self, _workers: &[AgentId], plan: &Plan) {
-        *self.launch.lock().unwrap() = Some(plan.launch);
-    }
-
-    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
-
-    fn on_end(&self, index: usize, _task: &FanTask) {
-        self.ended.lock().unwrap().push(index);
-    }
-}
-
 #[tokio::test]
 async fn siblings_send_the_same_bytes_up_to_their_directive() {
     let long = "word ".repeat(4000);
@@ -368,11 +369,16 @@ async fn siblings_send_the_same_bytes_up_to_their_directive() {
     say(&house, root, "know this").await;
     house.clock.advance_ms(3_600_000);
     let directives: Vec<String> = ('a'..='h').map(|task| format!("{task} job")).collect();
-    let watcher = Arc::new(Ends::default());
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
-    let fan = house.runtime.fan(spec, &options(), watcher.clone()).await.unwrap();
-    assert_eq!(*watcher.launch.lock().unwrap(), Some(Launch::LeaderFirst));
-    assert_eq!(watcher.ended.lock().unwrap().len(), 8);
+    let (fan, events) = seen(&house.runtime, house.runtime.fan(spec, &options())).await;
+    let fan = fan.unwrap();
+    let launches = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Fanned { plan, .. } => Some(plan.launch),
+        _ => None,
+    });
+    assert_eq!(launches.collect::<Vec<_>>(), [Launch::LeaderFirst]);
+    let ended = events.iter().filter(|event| matches!(event.kind, EventKind::TaskEnded(_)));
+    assert_eq!(ended.count(), 8);
     for (task, letter) in fan.tasks.iter().zip('a'..='h') {
         assert_eq!(task.status, TaskStatus::Completed);
         let report = task.report.as_ref().unwrap();
@@ -402,7 +408,7 @@ async fn a_worker_that_fails_does_not_take_its_siblings_down() {
     let root = house.root().await;
     let directives = vec!["good".to_owned(), "bad".to_owned()];
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Leader };
-    let fan = house.runtime.fan(spec, &options(), Arc::new(Ends::default())).await.unwrap();
+    let fan = house.runtime.fan(spec, &options()).await.unwrap();
     let statuses: Vec<_> = fan.tasks.iter().map(|task| task.status).collect();
     assert_eq!(statuses, [TaskStatus::Completed, TaskStatus::Failed]);
     let stored = house.runtime.store().tasks(root).await.unwrap();

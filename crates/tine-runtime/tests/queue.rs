@@ -7,28 +7,20 @@ mod fixture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use fixture::{House, options};
-use tine_cache::{Asked, Plan};
-use tine_fork::run::RunEvent;
-use tine_guard::{PermissionMode, Rules};
+use tine_cache::Asked;
+use tine_guard::Rules;
 use tine_model::{AgentId, Decision, Outcome, PermissionScope, PermissionState};
 use tine_runtime::{
-    Answer, Asker, DEADLINE_DEFAULT, DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec, NotKept,
-    PermissionRequest, Permissions, QueuePolicy, RuleBook, RunOptions,
+    Answer, Answered, DEADLINE_DEFAULT, EventFilter, EventKind, FanSpec, ForkSpec, Heard, NotKept,
+    PermissionRequest, QueuePolicy, RuleBook, RunOptions,
 };
 use tine_store::{AnswerPermission, PermissionFilter, PermissionRow, Store, StoreError};
 use tine_testkit::{Answer as Reply, ScriptedModel, until_some_async};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Somebody at the run's terminal: the test sees what is asked, and answers when it likes.
-struct Person {
-    asked: mpsc::UnboundedSender<PermissionRequest>,
-    answers: tokio::sync::Mutex<mpsc::UnboundedReceiver<Answer>>,
-    told: Mutex<Vec<(PermissionState, Option<String>)>>,
-    told_of_rules: Mutex<Vec<Result<String, NotKept>>>,
-}
+/// Who answers at the run's terminal.
+const HERE: &str = "the run's terminal";
 
 /// The rules that answers reach to.
 #[derive(Default)]
@@ -41,43 +33,61 @@ impl RuleBook for Book {
     }
 }
 
-struct Desk {
-    person: Arc<Person>,
-    asked: mpsc::UnboundedReceiver<PermissionRequest>,
-    answer: mpsc::UnboundedSender<Answer>,
-}
-
-fn desk() -> Desk {
-    let ((tell, asked), (answer, answers)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
-    let answers = tokio::sync::Mutex::new(answers);
-    let (told, told_of_rules) = (Mutex::default(), Mutex::default());
-    let person = Person { asked: tell, answers, told, told_of_rules };
-    Desk { person: Arc::new(person), asked, answer }
-}
-
-#[async_trait]
-impl Asker for Person {
-    async fn ask(&self, request: &PermissionRequest, cancel: &CancellationToken) -> Answer {
-        let mut answers = self.answers.lock().await;
-        self.asked.send(request.clone()).unwrap();
-        tokio::select! {
-            answer = answers.recv() => answer.unwrap_or(Answer::Deny(PermissionScope::Once)),
-            () = cancel.cancelled() => Answer::Deny(PermissionScope::Once),
+/// Does the work beside somebody who is handed what is asked, one question after the other.
+async fn asking<T>(
+    house: &House,
+    work: impl Future<Output = T>,
+    mut answer: impl AsyncFnMut(PermissionRequest),
+) -> T {
+    let (mut told, over) = (house.runtime.subscribe(EventFilter::All), CancellationToken::new());
+    let work = async {
+        let _over = over.clone().drop_guard();
+        work.await
+    };
+    let terminal = async {
+        // Both branches are cancel-safe.
+        while let Some(heard) = tokio::select! {
+            biased;
+            heard = told.next() => heard,
+            () = over.cancelled() => None,
+        } {
+            let Heard::Event(event) = heard else { panic!("{heard:?}") };
+            if let EventKind::Asked(request) = &event.kind {
+                answer((**request).clone()).await;
+            }
         }
-    }
-
-    fn settled(&self, _request: &PermissionRequest, row: &PermissionRow) {
-        self.told.lock().unwrap().push((row.state, row.answered_by.clone()));
-    }
-
-    fn kept(&self, kept: Result<String, NotKept>) {
-        self.told_of_rules.lock().unwrap().push(kept);
-    }
+    };
+    tokio::join!(work, terminal).0
 }
 
-fn asking(asker: Arc<dyn Asker>, queue: QueuePolicy) -> RunOptions {
-    let permissions = Permissions::new(PermissionMode::Default, Rules::default(), asker);
-    RunOptions { permissions: Permissions { queue, ..permissions }, ..options() }
+/// Does the work beside somebody who gives these answers, and is asked no more than that; what was asked, and what became of each
+/// answer.
+async fn answering<T>(
+    house: &House,
+    work: impl Future<Output = T>,
+    answers: impl IntoIterator<Item = Answer>,
+) -> (T, Vec<(PermissionRequest, Answered)>) {
+    let (mut answers, mut asked) = (answers.into_iter(), Vec::new());
+    let answer = async |request: PermissionRequest| {
+        let answer = answers.next().unwrap();
+        let answered = house.runtime.answer_request(request.id, answer, HERE).await.unwrap();
+        asked.push((request, answered));
+    };
+    (asking(house, work, answer).await, asked)
+}
+
+/// A run that somebody watches who answers.
+fn watched() -> RunOptions {
+    let mut options = options();
+    options.permissions.asks = true;
+    options
+}
+
+/// A run that nobody watches.
+fn alone(queue: QueuePolicy) -> RunOptions {
+    let mut options = options();
+    options.permissions.queue = queue;
+    options
 }
 
 fn patient() -> QueuePolicy {
@@ -122,16 +132,6 @@ fn exists(house: &House, file: &str) -> bool {
     house.home.path().join(file).exists()
 }
 
-struct Unwatched;
-
-impl FanWatcher for Unwatched {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-
-    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
-
-    fn on_end(&self, _index: usize, _task: &FanTask) {}
-}
-
 #[tokio::test]
 async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_is_asked() {
     let report = || Reply::text("Scope: all\nResult: ok");
@@ -141,18 +141,18 @@ async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_
         let directives = vec!["work".to_owned()];
         FanSpec { fork: tine_runtime::ForkSpec::of(parent), directives, plan: Asked::Auto }
     };
-    let above = house.runtime.fan(fan(root), &options(), Arc::new(Unwatched)).await.unwrap();
-    let mut desk = desk();
-    let options = asking(desk.person.clone(), QueuePolicy::default());
-    let run = house.runtime.fan(fan(above.tasks[0].agent), &options, Arc::new(Unwatched));
-    let answered = async {
-        let request = desk.asked.recv().await.unwrap();
+    let above = house.runtime.fan(fan(root), &options()).await.unwrap();
+    let (options, mut asked) = (watched(), Vec::new());
+    let run = house.runtime.fan(fan(above.tasks[0].agent), &options);
+    let answer = async |request: PermissionRequest| {
         let rows = pending(&**house.runtime.store()).await;
-        desk.answer.send(Answer::Allow(PermissionScope::Once)).unwrap();
-        (request, rows)
+        let yes = Answer::Allow(PermissionScope::Once);
+        house.runtime.answer_request(request.id, yes, HERE).await.unwrap();
+        asked.push((request, rows));
     };
-    let (fan, (request, rows)) = tokio::join!(run, answered);
-    let worker = fan.unwrap().tasks[0].agent;
+    let worker = asking(&house, run, answer).await.unwrap().tasks[0].agent;
+    assert_eq!(asked.len(), 1);
+    let (request, rows) = asked.remove(0);
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].id, rows[0].agent, rows[0].root), (request.id, worker, root));
     assert_eq!(rows[0].what, "Bash: touch x");
@@ -170,20 +170,25 @@ async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_
 async fn whoever_is_first_answers_and_the_other_is_told() {
     let house = house([touch("c1", "x"), Reply::text("done")]).await;
     let root = house.root().await;
-    let mut desk = desk();
-    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let (options, mut told) = (watched(), house.runtime.subscribe(EventFilter::All));
     let run = house.runtime.run(root, Some("go".into()), &options);
-    let elsewhere = async {
-        let request = desk.asked.recv().await.unwrap();
+    let elsewhere = async |request: PermissionRequest| {
         let row = house.runtime.store().permission(request.id).await.unwrap();
         let yes = word(&row, Decision::Allow, PermissionScope::Once);
         house.runtime.store().answer_permission(yes).await.unwrap();
     };
-    let (run, ()) = tokio::join!(run, elsewhere);
+    let run = asking(&house, run, elsewhere).await;
     assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
     assert!(exists(&house, "x"));
-    let told = desk.person.told.lock().unwrap().clone();
-    assert_eq!(told, [(PermissionState::Allowed, Some("another terminal".to_owned()))]);
+    let settled = std::iter::from_fn(|| told.try_next()).filter_map(|heard| match heard {
+        Heard::Event(event) => match &event.kind {
+            EventKind::Settled(row) => Some((row.state, row.answered_by.clone())),
+            _ => None,
+        },
+        Heard::Lagged(missed) => panic!("{missed} events were missed"),
+    });
+    let told = [(PermissionState::Allowed, Some("another terminal".to_owned()))];
+    assert_eq!(settled.collect::<Vec<_>>(), told);
 }
 
 #[tokio::test]
@@ -191,8 +196,7 @@ async fn a_run_without_a_listener_takes_the_default_at_once() {
     for (fallback, done) in [(Decision::Deny, false), (Decision::Allow, true)] {
         let house = house([touch("c1", "x"), Reply::text("done")]).await;
         let root = house.root().await;
-        let policy = QueuePolicy { fallback, ..QueuePolicy::default() };
-        let options = asking(Arc::new(DenyAll), policy);
+        let options = alone(QueuePolicy { fallback, ..QueuePolicy::default() });
         let run = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
         assert_eq!(run.report.outcome, Outcome::Completed);
         assert_eq!(exists(&house, "x"), done);
@@ -210,7 +214,7 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
         let root = house.root().await;
         // Longer than this test takes, and much shorter than a command may run.
         let deadline = Duration::from_secs(40);
-        let options = asking(Arc::new(DenyAll), QueuePolicy { fallback, deadline, ..patient() });
+        let options = alone(QueuePolicy { fallback, deadline, ..patient() });
         let run = house.runtime.run(root, Some("go".into()), &options);
         let elsewhere = async {
             let first = until_pending(&house, 1).await.remove(0);
@@ -245,7 +249,7 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
 
 /// Runs until a question waits, and lets go of the run as a crash would.
 async fn cut_off_while_it_waits(house: House, agent: AgentId) -> (House, PermissionRow) {
-    let options = asking(Arc::new(DenyAll), patient());
+    let options = alone(patient());
     let row = tokio::select! {
         run = house.runtime.run(agent, Some("go".into()), &options) => panic!("{run:?}"),
         mut rows = until_pending(&house, 1) => rows.remove(0),
@@ -266,8 +270,7 @@ async fn an_answer_given_while_nobody_ran_is_used_when_the_run_goes_on() {
             ..word(&row, decision, PermissionScope::Once)
         };
         house.runtime.store().answer_permission(answer).await.unwrap();
-        let options = asking(Arc::new(DenyAll), QueuePolicy::default());
-        let run = house.runtime.run(root, None, &options).await.unwrap();
+        let run = house.runtime.run(root, None, &options()).await.unwrap();
         assert_eq!(run.report.outcome, Outcome::Completed);
         assert_eq!(exists(&house, "x"), done);
         let told = house.model.requests()[1].text();
@@ -283,18 +286,36 @@ async fn a_question_that_waits_still_is_asked_again_under_the_same_row() {
     let root = house.root().await;
     let (house, row) = cut_off_while_it_waits(house, root).await;
     house.clock.advance_ms(60_000);
-    let mut desk = desk();
-    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let options = watched();
     let run = house.runtime.run(root, None, &options);
-    let answered = async {
-        let request = desk.asked.recv().await.unwrap();
-        desk.answer.send(Answer::Allow(PermissionScope::Once)).unwrap();
-        request
-    };
-    let (run, request) = tokio::join!(run, answered);
+    let (run, asked) = answering(&house, run, [Answer::Allow(PermissionScope::Once)]).await;
     assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+    let (request, _) = &asked[0];
     assert_eq!((request.id, request.deadline_ms), (row.id, row.deadline_ms + 60_000));
     assert!(exists(&house, "x"));
+}
+
+#[tokio::test]
+async fn a_question_that_its_reader_leaves_takes_the_default_unless_the_run_waits_for_others() {
+    for wait in [false, true] {
+        let house = house([touch("c1", "x"), Reply::text("done")]).await;
+        let root = house.root().await;
+        let mut options = watched();
+        options.permissions.queue.wait = wait;
+        let run = house.runtime.run(root, Some("go".into()), &options);
+        let leave = async |request: PermissionRequest| {
+            house.runtime.leave_unanswered(request.id);
+            if wait {
+                let yes = Answer::Allow(PermissionScope::Once);
+                house.runtime.answer_request(request.id, yes, "another").await.unwrap();
+            }
+        };
+        let run = asking(&house, run, leave).await.unwrap();
+        assert_eq!(run.report.outcome, Outcome::Completed);
+        assert_eq!(exists(&house, "x"), wait);
+        let told = house.model.requests()[1].text();
+        assert_eq!(told.contains("nobody can be asked here"), !wait, "{told}");
+    }
 }
 
 #[tokio::test]
@@ -324,44 +345,42 @@ async fn an_answer_stands_as_far_as_its_scope_and_a_no_beats_a_yes() {
     let book = Arc::new(Book::default());
     house.runtime = house.runtime.clone().with_rule_book(book.clone());
     let root = house.root().await;
-    let mut desk = desk();
-    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let options = watched();
     let fork = async |parent| {
         let spec = ForkSpec::of(parent);
         house.runtime.fork(spec).await.unwrap().child
     };
+    let mut told = Vec::new();
     // Whether a question is asked on a run of this agent, and whether the command ran.
-    let mut run = async |agent, answer| {
+    let mut run = async |agent, answer: Option<Answer>| {
         let _ = std::fs::remove_file(house.home.path().join("x"));
-        desk.answer.send(answer).unwrap();
-        house.runtime.run(agent, Some("go".into()), &options).await.unwrap();
-        let asked = desk.asked.try_recv().is_ok();
-        if !asked {
-            // The answer lies there still; it is not for the next one.
-            desk.person.answers.lock().await.try_recv().unwrap();
-        }
-        (asked, exists(&house, "x"))
+        let run = house.runtime.run(agent, Some("go".into()), &options);
+        let (run, asked) = answering(&house, run, answer).await;
+        run.unwrap();
+        let is_asked = !asked.is_empty();
+        told.extend(asked.into_iter().filter_map(|(_, answered)| answered.kept));
+        (is_asked, exists(&house, "x"))
     };
-    let unused = Answer::Nobody;
-    assert_eq!(run(root, Answer::Allow(PermissionScope::Once)).await, (true, true));
-    assert_eq!(run(root, Answer::Allow(Agent)).await, (true, true));
-    assert_eq!(run(root, unused.clone()).await, (false, true));
+    let once = || Some(Answer::Allow(PermissionScope::Once));
+    assert_eq!(run(root, once()).await, (true, true));
+    assert_eq!(run(root, Some(Answer::Allow(Agent))).await, (true, true));
+    assert_eq!(run(root, None).await, (false, true));
     let child = fork(root).await;
-    assert_eq!(run(child, Answer::Allow(Tree)).await, (true, true), "not inherited");
+    assert_eq!(run(child, Some(Answer::Allow(Tree))).await, (true, true), "not inherited");
     let grandchild = fork(child).await;
-    assert_eq!(run(grandchild, unused.clone()).await, (false, true));
+    assert_eq!(run(grandchild, None).await, (false, true));
     let stranger = house.root().await;
-    assert_eq!(run(stranger, Answer::Allow(PermissionScope::Once)).await, (true, true));
+    assert_eq!(run(stranger, once()).await, (true, true));
     let stranger = house.root().await;
-    assert_eq!(run(stranger, Answer::Deny(Tree)).await, (true, false));
+    assert_eq!(run(stranger, Some(Answer::Deny(Tree))).await, (true, false));
     let child = fork(stranger).await;
-    assert_eq!(run(child, unused.clone()).await, (false, false));
+    assert_eq!(run(child, None).await, (false, false));
     let rows = house.runtime.store().permissions(Some(stranger), PermissionFilter::Standing).await;
     house.runtime.store().revoke_permission(rows.unwrap()[0].id, 1).await.unwrap();
-    assert_eq!(run(child, Answer::Allow(PermissionScope::Always)).await, (true, true));
-    assert_eq!(run(child, unused).await, (false, true));
+    let always = Some(Answer::Allow(PermissionScope::Always));
+    assert_eq!(run(child, always).await, (true, true));
+    assert_eq!(run(child, None).await, (false, true));
     assert_eq!(*book.0.lock().unwrap(), [(Decision::Allow, "Bash(touch x)".to_owned())]);
-    let told = desk.person.told_of_rules.lock().unwrap().clone();
     assert_eq!(told, [Ok("kept Bash(touch x)".to_owned())]);
 }
 
@@ -370,14 +389,15 @@ async fn a_deny_rule_beats_every_answer_that_stands() {
     let house = house([touch("c1", "x"), Reply::text("ok"), touch("c2", "x"), Reply::text("ok")]);
     let house = house.await;
     let root = house.root().await;
-    let desk = desk();
-    desk.answer.send(Answer::Allow(PermissionScope::Tree)).unwrap();
-    let mut options = asking(desk.person.clone(), QueuePolicy::default());
-    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    let mut options = watched();
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let (run, _) = answering(&house, run, [Answer::Allow(PermissionScope::Tree)]).await;
+    run.unwrap();
     std::fs::remove_file(house.home.path().join("x")).unwrap();
     let rules = Rules::parse(&[], &[], &["Bash(touch *)"]).unwrap();
     options.permissions.rules = Arc::new(rules);
-    house.runtime.run(root, Some("again".into()), &options).await.unwrap();
+    let run = house.runtime.run(root, Some("again".into()), &options);
+    answering(&house, run, []).await.0.unwrap();
     assert!(!exists(&house, "x"));
 }
 
@@ -392,8 +412,8 @@ async fn an_answer_for_the_tree_serves_the_siblings_that_wait() {
     let directives = vec!["one".to_owned(), "two".to_owned(), "three".to_owned()];
     let spec =
         FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Together };
-    let options = asking(Arc::new(DenyAll), patient());
-    let fan = house.runtime.fan(spec, &options, Arc::new(Unwatched));
+    let options = alone(patient());
+    let fan = house.runtime.fan(spec, &options);
     let answered = async {
         let rows = until_pending(&house, 3).await;
         let yes = word(&rows[1], Decision::Allow, PermissionScope::Tree);
@@ -412,7 +432,7 @@ async fn an_answer_for_the_tree_serves_the_siblings_that_wait() {
 async fn a_stopped_run_withdraws_its_question() {
     let house = house([touch("c1", "x")]).await;
     let root = house.root().await;
-    let options = asking(Arc::new(DenyAll), patient());
+    let options = alone(patient());
     let cancel = options.cancel.clone();
     let run = house.runtime.run(root, Some("go".into()), &options);
     let stop = async {
@@ -450,7 +470,7 @@ async fn a_yes_to_a_call_through_a_link_is_for_this_call() {
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path().join("f"), house.home.path().join("link")).unwrap();
     let root = house.root().await;
-    let options = asking(Arc::new(DenyAll), patient());
+    let options = alone(patient());
     let run = house.runtime.run(root, Some("go".into()), &options);
     let answered = async {
         let row = until_pending(&house, 1).await.remove(0);
@@ -472,14 +492,13 @@ async fn a_yes_to_a_call_through_a_link_is_for_this_call() {
 async fn a_question_about_what_no_rule_can_allow_offers_no_rule_for_good() {
     let house = house([touch("c1", "x"), Reply::text("done")]).await;
     let root = house.root().await;
-    let mut desk = desk();
-    let mut options = asking(desk.person.clone(), QueuePolicy::default());
+    let mut options = watched();
     options.permissions.rules = Arc::new(Rules::parse(&[], &["Bash"], &[]).unwrap());
-    desk.answer.send(Answer::Deny(PermissionScope::Once)).unwrap();
-    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
-    let request = desk.asked.recv().await.unwrap();
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let (run, asked) = answering(&house, run, [Answer::Deny(PermissionScope::Once)]).await;
+    run.unwrap();
     // An ask rule beats an allow rule, so writing one would change nothing.
-    assert_eq!(request.widest, PermissionScope::Tree);
+    assert_eq!(asked[0].0.widest, PermissionScope::Tree);
 }
 
 #[tokio::test]
@@ -492,14 +511,17 @@ async fn a_wider_rule_covers_other_calls_of_the_tree_but_none_that_a_rule_asks_a
         [test("c1", "--help"), test("c2", "-h"), test("c3", "--version"), Reply::text("")];
     let house = house(replies).await;
     let root = house.root().await;
-    let mut desk = desk();
-    let mut options = asking(desk.person.clone(), QueuePolicy::default());
+    let mut options = watched();
     options.permissions.rules = Arc::new(Rules::parse(&[], &["Bash(* --version)"], &[]).unwrap());
     let offered = "Bash(cargo test *)".to_owned();
-    desk.answer.send(Answer::AllowRule(PermissionScope::Tree, offered.clone())).unwrap();
-    desk.answer.send(Answer::Deny(PermissionScope::Once)).unwrap();
-    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
-    let asked: Vec<_> = std::iter::from_fn(|| desk.asked.try_recv().ok()).collect();
+    let answers = [
+        Answer::AllowRule(PermissionScope::Tree, offered.clone()),
+        Answer::Deny(PermissionScope::Once),
+    ];
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let (run, asked) = answering(&house, run, answers).await;
+    run.unwrap();
+    let asked: Vec<_> = asked.into_iter().map(|(request, _)| request).collect();
     let what: Vec<&str> = asked.iter().map(|request| request.what.as_str()).collect();
     assert_eq!(what, ["Bash: cargo test --help", "Bash: cargo test --version"]);
     let offers = asked[0].offers.iter().map(|offer| offer.rule.clone()).collect::<Vec<_>>();

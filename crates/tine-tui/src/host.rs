@@ -5,9 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::run::Observer;
 use tine_model::{AgentId, AgentRecord};
-use tine_runtime::{Asker, CrewWatcher, FanWatcher, NewRoot, RunOptions, Runtime, SharedMode};
+use tine_runtime::{NewRoot, RunOptions, Runtime, SharedMode};
 use tokio_util::sync::CancellationToken;
 
 /// What a person is told where something cannot be done: the error and what helps, each a line.
@@ -52,27 +51,9 @@ pub struct HistoryEntry {
     pub text: String,
 }
 
-/// Who sees a run, who is asked, and what stops it.
-pub struct Seams {
-    /// Sees the run.
-    pub observer: Arc<dyn Observer>,
-    /// Sees the workers that it starts.
-    pub watcher: Arc<dyn CrewWatcher>,
-    /// Is asked for permission.
-    pub asker: Arc<dyn Asker>,
-    /// Stops it.
-    pub cancel: CancellationToken,
-}
-
-/// Who sees the workers that a command of the command line starts, who is asked, and what stops them.
+/// The way back from a command of the command line that starts workers. They are seen and asked about as all runs of the process are.
 #[derive(Clone)]
 pub struct WorkerSeams {
-    /// Sees the workers of tasks, and those that workers start.
-    pub watcher: Arc<dyn CrewWatcher>,
-    /// Sees the workers of a fan.
-    pub fan: Arc<dyn FanWatcher>,
-    /// Is asked for permission.
-    pub asker: Arc<dyn Asker>,
     /// Stops them.
     pub cancel: CancellationToken,
     /// Says something to the person while the command runs.
@@ -110,7 +91,7 @@ pub trait Host: Send + Sync {
     fn keep_model(&self) -> Told;
 
     /// How a run of this agent is to go, by the settings.
-    fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told>;
+    fn options(&self, agent: &AgentRecord, cancel: CancellationToken) -> Result<RunOptions, Told>;
 
     /// The permission mode of this session, which all its runs share.
     fn mode(&self) -> SharedMode;

@@ -23,7 +23,5 @@ pub mod words;
 
 pub use app::{KeyError, Keys};
 pub use drive::{Notify, Start, run, run_plain};
-pub use host::{
-    CommandWords, HistoryEntry, Host, ModelChoice, Offer, Seams, Told, WorkerSeams, Written,
-};
+pub use host::{CommandWords, HistoryEntry, Host, ModelChoice, Offer, Told, WorkerSeams, Written};
 pub use look::Look;

@@ -1,14 +1,14 @@
 //! What a run's model may start, from the settings and the files that define agents.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tine_fork::run::{RunEvent, RunLimits};
+use tine_fork::run::RunLimits;
 use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, TaskRecord};
+use tine_model::AgentId;
 use tine_runtime::{
-    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, ForkSpec, Inherit, ModelWords, SpawnPolicy,
+    AgentDefinition, Crew, DEFINITION_BYTES_MAX, DefinitionError, Definitions, ForkChoice,
+    ForkSpec, Inherit, ModelWords, SpawnPolicy,
 };
 
 use crate::cli::{LimitArgs, WorkerArgs};
@@ -28,49 +28,8 @@ const FILE_HINT: &str = "it is Markdown with a head: `---`, `name:` and `descrip
 /// Most files that are looked at in one directory.
 const FILES_MAX: usize = 1_000;
 
-/// Keeps which workers a run has started, and hands everything on.
-pub(crate) struct Gathered {
-    next: Arc<dyn CrewWatcher>,
-    workers: Mutex<Vec<AgentId>>,
-}
-
-impl Gathered {
-    pub(crate) fn new(next: Arc<dyn CrewWatcher>) -> Self {
-        Self { next, workers: Mutex::default() }
-    }
-
-    /// The workers, in the order of their starts; each one once, however often it was resumed.
-    pub(crate) fn workers(&self) -> Vec<AgentId> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl CrewWatcher for Gathered {
-    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
-        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        if !workers.contains(&worker) {
-            workers.push(worker);
-        }
-        drop(workers);
-        self.next.on_start(worker, task);
-    }
-
-    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
-        self.next.on_event(worker, event);
-    }
-
-    fn on_end(&self, task: &TaskRecord) {
-        self.next.on_end(task);
-    }
-}
-
 /// What models may start here, and how it runs.
-pub(crate) fn crew(
-    config: &Config,
-    args: &LimitArgs,
-    directory: &Path,
-    watcher: Arc<dyn CrewWatcher>,
-) -> Result<Crew, Failure> {
+pub(crate) fn crew(config: &Config, args: &LimitArgs, directory: &Path) -> Result<Crew, Failure> {
     Ok(Crew {
         policy: policy(&config.fork, &config.workers)?,
         limits: RunLimits {
@@ -87,7 +46,6 @@ pub(crate) fn crew(
         nudges: config.workers.nudge.unwrap_or(true),
         inherits: inherits(&config.workers)?,
         definitions: Arc::new(definitions(config, directory)?),
-        watcher,
     })
 }
 

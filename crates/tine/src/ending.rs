@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::Models;
-use tine_fork::run::{Observer, RunError, RunEvent, RunReport};
+use tine_fork::run::{RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge};
 use tine_model::{AgentId, Outcome, Role, Spent, ToolCallId, Usage};
 use tine_runtime::StoreError;
@@ -224,40 +223,30 @@ fn rule_for(refusal: &Refusal) -> String {
     rules.into_iter().find(allows).unwrap_or_else(|| refusal.tool.clone())
 }
 
-/// Keeps which tool calls failed, and hands every event on.
+/// Keeps which tool calls failed.
+#[derive(Debug, Default)]
 pub(crate) struct Tally {
-    next: Arc<dyn Observer>,
-    state: Mutex<TallyState>,
-}
-
-#[derive(Default)]
-struct TallyState {
     running: HashMap<ToolCallId, String>,
     failed: Vec<String>,
 }
 
 impl Tally {
-    pub(crate) fn new(next: Arc<dyn Observer>) -> Self {
-        Self { next, state: Mutex::default() }
-    }
-
     /// The calls that failed, in the order of their ends.
-    pub(crate) fn failed(&self) -> Vec<String> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).failed.clone()
+    pub(crate) fn failed(self) -> Vec<String> {
+        self.failed
     }
 
-    /// Notes an event without handing it on.
-    pub(crate) fn note(&self, event: &RunEvent<'_>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match event {
+    /// Notes a step of a run.
+    pub(crate) fn note(&mut self, step: &RunEvent) {
+        match step {
             RunEvent::ToolStarted { call } => {
-                state.running.insert(call.id.clone(), call.name.clone());
+                self.running.insert(call.id.clone(), call.name.clone());
             }
             RunEvent::ToolFinished { id, answer } => {
-                let name = state.running.remove(id);
-                if answer.is_error && state.failed.len() < FAILED_CALLS_MAX {
+                let name = self.running.remove(id);
+                if answer.is_error && self.failed.len() < FAILED_CALLS_MAX {
                     let why = summary(answer);
-                    state.failed.push(match name {
+                    self.failed.push(match name {
                         Some(name) => format!("{name}: {why}"),
                         None => why,
                     });
@@ -265,13 +254,6 @@ impl Tally {
             }
             _ => {}
         }
-    }
-}
-
-impl Observer for Tally {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        self.note(event);
-        self.next.on_event(event);
     }
 }
 

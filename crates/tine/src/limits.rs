@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tine_fork::run::RunLimits;
 use tine_guard::{PermissionMode, Rule, RuleError, Rules, TOOL_NAMES};
 use tine_model::Decision;
-use tine_runtime::{Asker, Permissions, QueuePolicy};
+use tine_runtime::{Permissions, QueuePolicy, SharedMode};
 
-use crate::ask::{Nobody, TerminalAsker, a_person_is_there};
+use crate::ask::{Asked, a_person_is_there};
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, RuleList, Setting};
 use crate::context::Context;
@@ -16,10 +16,10 @@ use crate::durations::duration;
 use crate::fail::Failure;
 use crate::render::screen::Screen;
 
-/// What a run may do, and the calls that it was refused because nobody could be asked.
+/// What a run may do, and whom it asks for more.
 pub(crate) struct Guarded {
     pub(crate) permissions: Permissions,
-    pub(crate) nobody: Arc<Nobody>,
+    pub(crate) asked: Asked,
 }
 
 impl Guarded {
@@ -31,18 +31,6 @@ impl Guarded {
         screen: &Arc<Screen>,
         stdin_is_free: bool,
     ) -> Result<Self, Failure> {
-        let queue = queue(config, args)?;
-        let nobody = Arc::new(match queue.wait {
-            true => Nobody::waiting(Arc::clone(screen)),
-            false => Nobody::default(),
-        });
-        let asker: Arc<dyn Asker> = if let Some(terminal) = terminal {
-            Arc::clone(&terminal.seams.asker)
-        } else if stdin_is_free && a_person_is_there() {
-            Arc::new(TerminalAsker::new(Arc::clone(screen)))
-        } else {
-            Arc::clone(&nobody) as Arc<dyn Asker>
-        };
         let is_read_only = args.confine.place == Some(ConfineArg::ReadOnly);
         let mode = match terminal {
             Some(terminal) if args.permission_mode.is_none() && !is_read_only => {
@@ -50,11 +38,30 @@ impl Guarded {
             }
             Some(_) | None => mode(config, args)?.into(),
         };
-        let permissions = Permissions::new(mode, rules(config, args)?, asker);
-        let accepts_worktree_edits = accepts_worktree_edits(config);
-        let permissions = Permissions { queue, accepts_worktree_edits, ..permissions };
-        Ok(Self { permissions, nobody })
+        let permissions = permissions(config, args, mode)?;
+        let asked = if terminal.is_some() {
+            Asked::Elsewhere
+        } else if stdin_is_free && a_person_is_there() {
+            Asked::Person(Arc::clone(screen))
+        } else {
+            Asked::Nobody(permissions.queue.wait.then(|| Arc::clone(screen)))
+        };
+        let asks = !matches!(asked, Asked::Nobody(_));
+        Ok(Self { permissions: Permissions { asks, ..permissions }, asked })
     }
+}
+
+/// Permissions by the settings and the command line, of a run that asks nobody.
+pub(crate) fn permissions(
+    config: &Config,
+    args: &LimitArgs,
+    mode: SharedMode,
+) -> Result<Permissions, Failure> {
+    Ok(Permissions {
+        queue: queue(config, args)?,
+        accepts_worktree_edits: config.worktree.accept_edits.unwrap_or(true),
+        ..Permissions::new(mode, rules(config, args)?)
+    })
 }
 
 /// Where a run stops by itself. `turns` is the limit where none is given.
@@ -105,11 +112,6 @@ pub(crate) fn rules(config: &Config, args: &LimitArgs) -> Result<Rules, Failure>
         }
     }
     Ok(rules)
-}
-
-/// Whether agents edit files in worktrees of tine's own without a question.
-pub(crate) fn accepts_worktree_edits(config: &Config) -> bool {
-    config.worktree.accept_edits.unwrap_or(true)
 }
 
 /// How questions are put.

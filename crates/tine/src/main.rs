@@ -34,6 +34,7 @@ mod open;
 mod output;
 mod prompt;
 mod render;
+mod run_options;
 mod servers;
 mod talk;
 mod trust;

@@ -1,15 +1,11 @@
 //! The memory of a project, as the settings have it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use tine_fork::AllowAllFilter;
-use tine_fork::run::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::AgentId;
 use tine_runtime::{
-    Crew, DenyAll, DreamSettings, MemoryPlaces, ModelWords, OnBudget, Permissions, RunOptions,
-    SessionOrder, project_of,
+    DreamSettings, MemoryPlaces, ModelWords, Permissions, RunOptions, SessionOrder, project_of,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -92,19 +88,11 @@ pub(crate) fn hidden_options(
     context: &Context,
     cancel: &CancellationToken,
 ) -> Result<RunOptions, Failure> {
+    let permissions = Permissions::new(PermissionMode::ReadOnly, Rules::default());
     Ok(RunOptions {
-        limits: RunLimits::default(),
-        permissions: Permissions::new(
-            PermissionMode::ReadOnly,
-            Rules::default(),
-            Arc::new(DenyAll),
-        ),
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: cancel.clone(),
         caching: policy(&context.config, false)?,
-        filter: Arc::new(AllowAllFilter),
         confinement: around_notes(&context.config, &context.directory)?,
-        crew: Crew::default(),
-        on_budget: OnBudget::End,
+        ..RunOptions::new(permissions)
     })
 }

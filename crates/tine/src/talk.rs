@@ -4,31 +4,28 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_fork::run::{Observer, RunEvent, TURNS_DEFAULT};
+use tine_fork::run::TURNS_DEFAULT;
 use tine_fork::{AllowAllFilter, AutoMemFilter, ToolFilter};
 use tine_guard::PermissionMode;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Message, ModelRef, Outcome, Reach, TaskStatus, Writes,
 };
 use tine_runtime::{
-    BackgroundCommand, CrewWatcher, ForkMade, ForkSpec, Hidden, HiddenSpec, Permissions, ReachWish,
-    RunOptions, RuntimeError, Unwatched,
+    BackgroundCommand, EventFilter, EventKind, ForkMade, ForkSpec, Heard, Hidden, HiddenSpec,
+    Permissions, ReachWish, RunOptions, RuntimeError,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::away::{before_prompt, with_written};
-use crate::budget::on_budget;
-use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
 use crate::confine::{line, of_agent, tell_widened, warn_of_gaps};
 use crate::context::Context;
-use crate::crew::{Gathered, crew};
 use crate::ending::{Circumstances, Ended, Tally};
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
-use crate::limits::{Guarded, run_limits};
+use crate::limits::Guarded;
 use crate::output;
-use crate::render::crew::CrewLines;
+use crate::render::crew::{CrewLines, missed_line};
 use crate::render::json::RunResult;
 use crate::render::receipt::stopped_line;
 use crate::render::screen::Screen;
@@ -36,6 +33,7 @@ use crate::render::stream_json::StreamView;
 use crate::render::task::TaskShape;
 use crate::render::text::TextView;
 use crate::render::worktree::PlaceShape;
+use crate::run_options::RunSetup;
 use tine_tui::words::{DIM, styled};
 
 /// What is said on the first Ctrl-C.
@@ -71,6 +69,14 @@ impl<'m> Whose<'m> {
         match self {
             Self::Person { made, .. } => *made,
             Self::Nobody { .. } => None,
+        }
+    }
+
+    /// Whose events are read: a hidden agent is seen by those who name it.
+    fn events(&self) -> EventFilter {
+        match self {
+            Self::Person { .. } => EventFilter::All,
+            Self::Nobody { hidden, .. } => EventFilter::Agent(hidden.agent()),
         }
     }
 
@@ -144,22 +150,32 @@ impl<'a> Talk<'a> {
         if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&reach)) {
             self.screen.say(&styled(DIM, &line));
         }
-        let gathered = Arc::new(Gathered::new(view.crew(&self.screen, &record)));
-        let watcher = Arc::clone(&gathered) as Arc<dyn CrewWatcher>;
-        let crew = crew(config, self.limits, directory, watcher)?;
-        let tally = Arc::new(Tally::new(view.observer()));
+        let crew_lines = CrewLines::on(Arc::clone(&self.screen));
+        let mut tally = Tally::default();
+        let mut workers: Vec<AgentId> = Vec::new();
         let cancel = CancellationToken::new();
         let away_ends = cancel.child_token();
-        let options = RunOptions {
-            limits: run_limits(self.limits, TURNS_DEFAULT),
+        let setup = RunSetup {
+            args: self.limits,
+            directory,
+            turns: Some(TURNS_DEFAULT),
             permissions: self.permissions(&reach),
-            observer: Arc::clone(&tally) as Arc<dyn Observer>,
-            cancel: cancel.clone(),
-            caching: policy(&self.context.config, false)?,
-            filter: whose.filter(),
             confinement,
-            crew,
-            on_budget: on_budget(&self.limits.tree),
+            keep_warm: false,
+            cancel: cancel.clone(),
+        };
+        let options = RunOptions { filter: whose.filter(), ..setup.options(config)? };
+        let reader = self.guarded.asked.reader(runtime, whose.events());
+        let read = |heard: &Heard| {
+            view.heard(agent, heard, &crew_lines);
+            let Heard::Event(event) = heard else { return };
+            match &event.kind {
+                EventKind::Run(step) if event.agent == agent => tally.note(step),
+                EventKind::TaskBegan(task) if !workers.contains(&task.agent) => {
+                    workers.push(task.agent);
+                }
+                _ => {}
+            }
         };
         let run = async {
             match whose {
@@ -184,7 +200,7 @@ impl<'a> Talk<'a> {
                 }
             }
         };
-        let run = Box::pin(run);
+        let run = Box::pin(reader.during(Box::pin(run), read));
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
         let mut requests = Vec::new();
         let ended = match ran {
@@ -196,7 +212,7 @@ impl<'a> Talk<'a> {
                 let circumstances = Circumstances {
                     agent,
                     killed: aborted && self.is_dead(agent).await?,
-                    refused: self.guarded.nobody.refused(),
+                    refused: self.guarded.asked.refused(runtime, agent).await?,
                     failed_calls,
                 };
                 requests = outcome.report.requests.clone();
@@ -204,12 +220,12 @@ impl<'a> Talk<'a> {
             }
         };
         let model = record.settings.model.to_string();
-        let tasks = self.tasks(&gathered.workers()).await?;
+        let tasks = self.tasks(&workers).await?;
         let worktree = runtime.worktree_record(agent).await?.as_ref().map(PlaceShape::from);
         let ended =
             Ended { tasks, worktree, ..ended.priced(&runtime.ports().facts, &model, &requests) };
         if cancel.is_cancelled() {
-            self.tell_stopped(&view, &gathered.workers()).await?;
+            self.tell_stopped(&view, &workers).await?;
         }
         for command in runtime.background_commands() {
             let BackgroundCommand { name, command, .. } = command;
@@ -299,22 +315,17 @@ impl View {
         }
     }
 
-    fn observer(&self) -> Arc<dyn Observer> {
-        match self {
-            Self::Text(view) => Arc::clone(view) as Arc<dyn Observer>,
-            Self::Json => Arc::new(|_: &RunEvent<'_>| {}),
-            Self::Stream => Arc::new(StreamView),
-        }
-    }
-
-    /// Who sees the workers that the run's model starts.
-    fn crew(&self, screen: &Arc<Screen>, record: &AgentRecord) -> Arc<dyn CrewWatcher> {
-        match self {
-            Self::Text(view) if view.talks() => {
-                Arc::new(CrewLines::on(Arc::clone(screen), record.directory.clone().into()))
-            }
-            Self::Text(_) | Self::Json => Arc::new(Unwatched),
-            Self::Stream => Arc::new(StreamView),
+    /// Shows what happens to the agent, and to the workers that its model starts.
+    fn heard(&self, agent: AgentId, heard: &Heard, workers: &CrewLines) {
+        match (self, heard) {
+            (Self::Stream, heard) => StreamView::heard(agent, heard),
+            (Self::Text(view), Heard::Event(event)) => match &event.kind {
+                EventKind::Run(step) if event.agent == agent => view.step(step),
+                _ if event.agent != agent && view.talks() => workers.event(event),
+                _ => {}
+            },
+            (Self::Text(view), Heard::Lagged(missed)) => view.note(&missed_line(*missed)),
+            (Self::Json, _) => {}
         }
     }
 

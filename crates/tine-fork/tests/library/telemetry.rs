@@ -261,7 +261,7 @@ async fn turn(conversation: &mut Conversation, lane: &CacheLane, (prompt, usage)
         agent: "it",
         filter: &AllowAllFilter,
         journal: &MemoryJournal::default(),
-        observer: &|_: &RunEvent<'_>| {},
+        observer: &|_: RunEvent| {},
         limits: RunLimits::default(),
         reminder: None,
         seat: None,

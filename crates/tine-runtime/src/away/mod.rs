@@ -207,7 +207,7 @@ fn one_line(text: &str) -> String {
 impl Runtime {
     /// What happened in an agent's tree since its person was there; `None` where they never were. Nothing changes.
     pub async fn away(&self, agent: AgentId) -> Result<Option<Away>, RuntimeError> {
-        let root = self.root_of(agent).await?;
+        let root = self.root_of(&self.store().agent(agent).await?).await?;
         let Some(since_ms) = self.last_seen(root).await? else { return Ok(None) };
         let tree = self.tree_of(root).await?;
         let mut facts = Facts::default();
@@ -238,7 +238,7 @@ impl Runtime {
     /// Notes that the person of an agent's tree was there at this time, in milliseconds since the Unix epoch: one before what they were
     /// told was read, so that nothing falls between. Where another process was faster, the later time stands.
     pub async fn note_seen(&self, agent: AgentId, seen_ms: i64) -> Result<(), RuntimeError> {
-        let root = self.root_of(agent).await?;
+        let root = self.root_of(&self.store().agent(agent).await?).await?;
         let name = StampName::last_seen(root);
         loop {
             let before = self.store().stamp(&name).await?;
@@ -263,11 +263,6 @@ impl Runtime {
     async fn last_seen(&self, root: AgentId) -> Result<Option<i64>, RuntimeError> {
         let stamp = self.store().stamp(&StampName::last_seen(root)).await?;
         Ok(stamp.map(|stamp| stamp.at_ms))
-    }
-
-    async fn root_of(&self, agent: AgentId) -> Result<AgentId, RuntimeError> {
-        let line = self.store().ancestry(agent).await?;
-        Ok(line.first().map_or(agent, |root| root.id))
     }
 
     /// The agents at and below a root, without hidden ones: those are nobody's activity.

@@ -14,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 use super::cut::Cut;
 use super::room::Room;
 use super::summary::Otherwise;
-use super::{CompactOptions, Compacted, Making, STOP_WORD, cut, items};
+use super::{CompactOptions, Compacted, Making, cut, items};
 use crate::cache::CachePolicy;
 use crate::error::RuntimeError;
 use crate::load::Loaded;
 use crate::runtime::Runtime;
+use crate::stop_words::COMPACTION;
 use crate::window::{REPLY_MIN, SMALL_WINDOW};
 
 /// A prompt above this share of the window is made shorter, in percent: the reply and a few results of tools still fit.
@@ -71,7 +72,7 @@ impl Runtime {
         let window = self.window(&model).await?;
         let last = self.store().recent_requests(lease.agent, i64::MAX, 1).await?;
         // The request for a summary was as long as what it has made short.
-        let last = last.first().filter(|row| row.stop.as_deref() != Some(STOP_WORD));
+        let last = last.first().filter(|row| row.stop.as_deref() != Some(COMPACTION));
         Ok(Some(AutoCompactor {
             runtime: self,
             lease,

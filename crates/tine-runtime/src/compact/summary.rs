@@ -11,12 +11,13 @@ use tine_store::Lease;
 use tine_wire::FailureKind;
 
 use super::room::Room;
-use super::{CompactOptions, STOP_WORD, cut, preface};
+use super::{CompactOptions, cut, preface};
 use crate::aside::Aside;
 use crate::error::RuntimeError;
 use crate::inherit::begins_turn;
 use crate::load::{Loaded, without_thinking};
 use crate::runtime::Runtime;
+use crate::stop_words::COMPACTION;
 
 /// The text that stands in a question for a summary in the place of the oldest messages.
 const UNSEEN: &str = "[The oldest messages of this conversation do not fit into this request and are left out here.]";
@@ -115,7 +116,7 @@ impl Runtime {
                 record,
                 owner: &lease.owner,
                 question: question.clone(),
-                stop_word: STOP_WORD,
+                stop_word: COMPACTION,
                 caching: options.caching,
                 cancel: &options.cancel,
             };

@@ -15,9 +15,8 @@ mod spawn;
 
 use std::sync::Arc;
 
-use tine_fork::run::{RunEvent, RunLimits};
+use tine_fork::run::RunLimits;
 use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, TaskRecord};
 
 use crate::confine::Confinement;
 
@@ -27,31 +26,6 @@ pub use policy::{ForkChoice, SpawnPolicy};
 pub(crate) use role::WorkerRole;
 pub use spawn::Spawn;
 pub(crate) use spawn::{FORK, Spawner, told, worker_options};
-
-/// Sees the workers that runs of this process start, at any depth. Called on the workers' own tasks: must be quick. A panic in it is
-/// swallowed; the worker goes on.
-pub trait CrewWatcher: Send + Sync {
-    /// A worker was made, or is taken up again, and is about to run.
-    fn on_start(&self, worker: AgentId, task: &TaskRecord);
-
-    /// Something happened in a worker's run.
-    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>);
-
-    /// A worker's task has ended.
-    fn on_end(&self, task: &TaskRecord);
-}
-
-/// Sees nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unwatched;
-
-impl CrewWatcher for Unwatched {
-    fn on_start(&self, _worker: AgentId, _task: &TaskRecord) {}
-
-    fn on_event(&self, _worker: AgentId, _event: &RunEvent<'_>) {}
-
-    fn on_end(&self, _task: &TaskRecord) {}
-}
 
 /// What a run's model may start, and how that runs.
 #[derive(Clone)]
@@ -72,8 +46,6 @@ pub struct Crew {
     pub inherits: Inherits,
     /// The agents that can be started by name.
     pub definitions: Arc<Definitions>,
-    /// Sees the workers.
-    pub watcher: Arc<dyn CrewWatcher>,
 }
 
 impl Default for Crew {
@@ -87,7 +59,6 @@ impl Default for Crew {
             nudges: true,
             inherits: Inherits::default(),
             definitions: Arc::default(),
-            watcher: Arc::new(Unwatched),
         }
     }
 }

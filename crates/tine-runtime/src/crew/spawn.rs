@@ -15,9 +15,9 @@ use crate::crew::{AgentDefinition, Definitions, WorkerRole};
 use crate::error::RuntimeError;
 use crate::fork::ForkSpec;
 use crate::inherit::Inherit;
+use crate::names::check_name;
 use crate::permission::Permissions;
 use crate::prompt::environment_note;
-use crate::registry::check_name;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::worker::{Start, WorkerRun};
@@ -70,6 +70,7 @@ impl Runtime {
         if live >= WORKERS_LIVE_MAX {
             return Err(RuntimeError::TooMany { asked: live + 1, most: WORKERS_LIVE_MAX });
         }
+        let root = self.root_of(parent).await?;
         let role = WorkerRole::of(&fork);
         let at = fork.at.or_else(|| spawner.snapshot.and_then(Snapshot::at));
         let reach = options.crew.confinement.reach.clone();
@@ -112,7 +113,8 @@ impl Runtime {
         };
         let told =
             told((&role, &prompt), (&conversation, &place), (strips, &options.crew.inherits));
-        let entered = self.live().enter(agent, spawner.top.unwrap_or(agent), &options.cancel);
+        let teller = self.teller(&record, root, Some(&lease));
+        let entered = self.live().enter(teller, spawner.top.unwrap_or(agent), &options.cancel);
         // Whoever stops all below its spawner may have looked before this one was there.
         let stopped = self.live().asked(parent.id).filter(|how| *how == StopKind::Hard);
         stopped.into_iter().for_each(|how| entered.stop.ask(how));

@@ -38,6 +38,7 @@ impl Runtime {
         let role = WorkerRole::of_task(definition, view.context, &options.crew.definitions)?;
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
+        let root = self.root_of(&record).await?;
         let (lease, prompt) = match self.acquire(agent).await {
             Ok(lease) => (lease, Some(prompt)),
             Err(RuntimeError::Store(StoreError::Held { .. })) => {
@@ -50,7 +51,8 @@ impl Runtime {
             }
             Err(error) => return Err(error),
         };
-        let entered = self.live().enter(agent, top, &options.cancel);
+        let teller = self.teller(&record, root, Some(&lease));
+        let entered = self.live().enter(teller, top, &options.cancel);
         let directive = view.task.directive;
         let start = match prompt {
             Some(prompt) => {

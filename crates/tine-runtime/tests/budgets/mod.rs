@@ -1,20 +1,22 @@
 //! Budgets of whole trees: where a run ends or waits, what a fan may spend, and who waits in line.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use tine_cache::{Asked, Plan};
+use tine_cache::Asked;
 use tine_fork::run::{RunEvent, RunReport};
 use tine_llm::LlmError;
 use tine_model::{AgentId, AgentState, Cap, CapReached, Outcome, RequestId, TaskStatus};
 use tine_runtime::{
-    FanSpec, FanTask, FanWatcher, ForkSpec, OnBudget, RunOptions, Runtime, RuntimeError,
+    AgentEvent, EventKind, FanSpec, ForkSpec, OnBudget, RunOptions, Runtime, RuntimeError,
 };
 use tine_store::{
     BudgetRow, OpenOptions, Reserve, Reserved, SetBudget, SqliteStore, Store, StoreError,
 };
 use tine_testkit::{Answer, Gate, ScriptedModel};
+use tokio_util::sync::CancellationToken;
 
 use super::fixture::{House, options};
+use super::{hearing, seen};
 
 /// A turn that asks for another one.
 fn look(call: &'static str) -> Answer {
@@ -33,18 +35,26 @@ async fn run(house: &House, agent: AgentId, options: &RunOptions) -> RunReport {
     house.runtime.run(agent, Some("Look.".into()), options).await.unwrap().report
 }
 
-/// A run's options that tell when it pauses.
-fn patient() -> (RunOptions, Gate, Arc<Mutex<Vec<CapReached>>>) {
-    let (gate, seen) = (Gate::new(), Arc::new(Mutex::new(Vec::new())));
-    let (open, told) = (gate.clone(), Arc::clone(&seen));
-    let observer = move |event: &RunEvent<'_>| {
-        if let RunEvent::Paused(reached) = event {
-            told.lock().unwrap().push(*reached);
-            open.open();
+/// Runs an agent that waits at its caps, and does something else once it waits; what it told of its waits.
+async fn pausing(
+    house: &House,
+    agent: AgentId,
+    then: impl AsyncFnOnce(CancellationToken),
+) -> (RunReport, Vec<CapReached>) {
+    let options = RunOptions { on_budget: OnBudget::Pause, ..options() };
+    let (paused, mut told) = (Gate::new(), Vec::new());
+    let other = async {
+        paused.pass().await;
+        then(options.cancel.clone()).await;
+    };
+    let work = async { tokio::join!(run(house, agent, &options), other).0 };
+    let read = |event: Arc<AgentEvent>| {
+        if let EventKind::Run(RunEvent::Paused(reached)) = event.kind {
+            told.push(reached);
+            paused.open();
         }
     };
-    let on_budget = OnBudget::Pause;
-    (RunOptions { observer: Arc::new(observer), on_budget, ..options() }, gate, seen)
+    (hearing(&house.runtime, work, read).await, told)
 }
 
 #[tokio::test]
@@ -74,9 +84,7 @@ async fn a_paused_run_goes_on_when_somebody_else_raises_the_cap() {
     let house = House::new(ScriptedModel::new([look("c1"), Answer::text("done")])).await;
     let root = house.root().await;
     cap(&house.runtime, root, Cap::Tokens, 1).await;
-    let (options, paused, seen) = patient();
-    let raise = async {
-        paused.pass().await;
+    let raise = async |_| {
         assert_eq!(house.model.requests().len(), 1);
         // As another process would.
         let path = house.home.path().join("tine.db");
@@ -84,9 +92,9 @@ async fn a_paused_run_goes_on_when_somebody_else_raises_the_cap() {
         let caps = vec![(Cap::Tokens, Some(1_000_000))];
         other.set_budget(SetBudget { agent: root, caps, now_ms: 1 }).await.unwrap();
     };
-    let (report, ()) = tokio::join!(run(&house, root, &options), raise);
+    let (report, told) = pausing(&house, root, raise).await;
     assert_eq!((report.outcome, report.turns), (Outcome::Completed, 2));
-    assert_eq!(seen.lock().unwrap().len(), 1);
+    assert_eq!(told.len(), 1);
 }
 
 #[tokio::test]
@@ -94,14 +102,10 @@ async fn a_paused_run_can_be_stopped() {
     let house = House::new(ScriptedModel::new([])).await;
     let root = house.root().await;
     cap(&house.runtime, root, Cap::Time, 0).await;
-    let (options, paused, seen) = patient();
-    let stop = async {
-        paused.pass().await;
-        options.cancel.cancel();
-    };
-    let (report, ()) = tokio::join!(run(&house, root, &options), stop);
+    let stop = async |cancel: CancellationToken| cancel.cancel();
+    let (report, told) = pausing(&house, root, stop).await;
     assert_eq!((report.outcome, report.reached), (Outcome::Aborted, None));
-    assert_eq!(seen.lock().unwrap()[0].cap, Cap::Time);
+    assert_eq!(told[0].cap, Cap::Time);
     assert!(house.model.requests().is_empty());
 }
 
@@ -143,33 +147,6 @@ async fn what_a_dead_process_had_reserved_does_not_hold_others_back_for_ever() {
     assert_eq!(run(&house, child.child, &options()).await.outcome, Outcome::Completed);
 }
 
-/// Counts what runs at the same time, and keeps the order in which workers begin.
-#[derive(Default)]
-struct Course {
-    begun: Mutex<Vec<usize>>,
-    now: Mutex<(usize, usize)>,
-}
-
-impl FanWatcher for Course {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        let mut begun = self.begun.lock().unwrap();
-        if matches!(event, RunEvent::Message(_)) && !begun.contains(&index) {
-            begun.push(index);
-            let mut now = self.now.lock().unwrap();
-            now.0 += 1;
-            now.1 = now.1.max(now.0);
-        }
-    }
-
-    fn on_end(&self, index: usize, _task: &FanTask) {
-        if self.begun.lock().unwrap().contains(&index) {
-            self.now.lock().unwrap().0 -= 1;
-        }
-    }
-}
-
 fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
     let directives = directives.iter().map(|text| (*text).to_owned()).collect();
     FanSpec { fork: ForkSpec::of(parent), directives, plan: Asked::Auto }
@@ -183,13 +160,24 @@ async fn workers_wait_in_line_and_the_leader_stands_first() {
     .await;
     let root = house.root().await;
     cap(&house.runtime, root, Cap::Running, 1).await;
-    let course = Arc::new(Course::default());
     let spec = fan_of(root, &["the first", "the second", "third", "the fourth"]);
-    let watcher = Arc::clone(&course) as Arc<dyn FanWatcher>;
-    let report = house.runtime.fan(spec, &options(), watcher).await.unwrap();
-    assert!(report.tasks.iter().all(|task| task.status == TaskStatus::Completed));
-    assert_eq!(*course.begun.lock().unwrap(), [2, 0, 1, 3]);
-    assert_eq!(course.now.lock().unwrap().1, 1);
+    let (report, events) = seen(&house.runtime, house.runtime.fan(spec, &options())).await;
+    assert!(report.unwrap().tasks.iter().all(|task| task.status == TaskStatus::Completed));
+    let (mut workers, mut begun) = (Vec::new(), Vec::new());
+    let (mut ended, mut most) = (0, 0);
+    for event in events {
+        match &event.kind {
+            EventKind::Fanned { workers: made, .. } => workers.clone_from(made),
+            EventKind::Run(RunEvent::Message(_)) if !begun.contains(&event.agent) => {
+                begun.push(event.agent);
+                most = most.max(begun.len() - ended);
+            }
+            EventKind::TaskEnded(_) => ended += 1,
+            _ => {}
+        }
+    }
+    assert_eq!(begun, [2, 0, 1, 3].map(|index| workers[index]));
+    assert_eq!(most, 1, "at the same time");
     let row = budget(&house, root).await;
     assert_eq!((row.agents, row.running, row.waiting), (4, 0, 0));
 }
@@ -202,7 +190,7 @@ async fn a_fan_of_more_workers_than_the_tree_may_have_is_refused_whole() {
     let fan = |directives: &[&str]| {
         let spec = fan_of(root, directives);
         let house = &house;
-        async move { house.runtime.fan(spec, &options(), Arc::new(Course::default())).await }
+        async move { house.runtime.fan(spec, &options()).await }
     };
     let refused = fan(&["a", "b", "c"]).await;
     assert!(matches!(refused, Err(RuntimeError::Store(StoreError::OverBudget { asked: 3, .. }))));

@@ -3,13 +3,11 @@
 mod worktree;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
-use tine_cache::{Asked, Plan};
-use tine_fork::run::RunEvent;
+use tine_cache::Asked;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Outcome, Reach, Writes};
-use tine_runtime::{Confinement, DenyAll, FanSpec, FanTask, FanWatcher, Permissions, RunOptions};
+use tine_runtime::{Confinement, EventKind, FanSpec, Permissions, RunOptions};
 use tine_testkit::{Answer, ScriptedModel};
 
 use super::fixture::{House, options};
@@ -17,7 +15,7 @@ use super::fixture::{House, options};
 /// Everything is allowed.
 fn bypass(reach: Reach, own: &Path) -> RunOptions {
     RunOptions {
-        permissions: Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll)),
+        permissions: Permissions::new(PermissionMode::Bypass, Rules::default()),
         confinement: Confinement {
             reach: reach.into(),
             own: vec![own.to_owned()],
@@ -172,16 +170,6 @@ async fn a_note_taker_writes_its_notes() {
     assert!(!world.path().join("work/own").exists());
 }
 
-struct Silent(Mutex<usize>);
-
-impl FanWatcher for Silent {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
-    fn on_end(&self, _index: usize, _task: &FanTask) {
-        *self.0.lock().unwrap() += 1;
-    }
-}
-
 #[tokio::test]
 async fn workers_of_a_fan_are_confined_each() {
     let attack = "echo evil > ../outside/file; echo mine >> own";
@@ -191,8 +179,9 @@ async fn workers_of_a_fan_are_confined_each() {
     let options = bypass(Reach::directory(), house.home.path());
     let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
-    let watcher = Arc::new(Silent(Mutex::new(0)));
-    house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
-    assert_eq!(*watcher.0.lock().unwrap(), 2);
+    let (fan, events) = crate::seen(&house.runtime, house.runtime.fan(spec, &options)).await;
+    assert_eq!(fan.unwrap().tasks.len(), 2);
+    let ended = events.iter().filter(|event| matches!(event.kind, EventKind::TaskEnded(_)));
+    assert_eq!(ended.count(), 2);
     assert_eq!(paths(world.path()), ["memory", "outside", "work", "work/own"]);
 }

@@ -1,7 +1,5 @@
 //! Compaction: asked for, failing, and by itself.
 
-use std::sync::Arc;
-
 use tine_llm::LlmError;
 use tine_model::{AgentState, Outcome};
 use tine_runtime::{CompactOptions, Compacted, CompactedBy, RewindTo};
@@ -176,8 +174,7 @@ async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
         directives,
         plan: tine_cache::Asked::Auto,
     };
-    let report =
-        house.runtime.fan(spec, &options(), Arc::new(crate::Ends::default())).await.unwrap();
+    let report = house.runtime.fan(spec, &options()).await.unwrap();
     let worker = report.tasks[0].agent;
     let none = CompactOptions { keep_tokens: 0, ..CompactOptions::default() };
 

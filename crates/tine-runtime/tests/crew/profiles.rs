@@ -1,13 +1,10 @@
 //! What a worker is made of: how much it inherits, as which agent it works, and with which model. Each part goes with each other.
 
 use serde_json::json;
-use std::sync::Arc;
 use tine_cache::Asked;
-use tine_fork::run::RunEvent;
-use tine_model::{AgentId, AgentRecord, ContextMode, TaskRecord, TaskStatus};
+use tine_model::{AgentRecord, ContextMode, TaskRecord, TaskStatus};
 use tine_runtime::{
-    AgentDefinition, Definitions, FanSpec, FanTask, FanWatcher, ForkSpec, Inherit, Resumed,
-    RunOptions, Spawn,
+    AgentDefinition, Definitions, FanSpec, ForkSpec, Inherit, Resumed, RunOptions, Spawn,
 };
 use tine_testkit::{Answer, Captured};
 
@@ -218,14 +215,6 @@ async fn an_agent_in_a_full_context_stays_narrow_when_its_task_is_resumed() {
     assert_eq!(refusals().await, 2);
 }
 
-struct Nobody;
-
-impl FanWatcher for Nobody {
-    fn on_start(&self, _workers: &[AgentId], _plan: &tine_cache::Plan) {}
-    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
-    fn on_end(&self, _index: usize, _task: &FanTask) {}
-}
-
 #[tokio::test]
 async fn the_workers_of_a_fan_share_a_prefix_whatever_they_are() {
     for context in [Inherit::Full, "digest".parse().unwrap(), Inherit::Turns(1), Inherit::Fresh] {
@@ -239,7 +228,7 @@ async fn the_workers_of_a_fan_share_a_prefix_whatever_they_are() {
             directives: vec!["part 0".into(), "part 1".into()],
             plan: Asked::Auto,
         };
-        let fanned = house.runtime.fan(spec, &options, Arc::new(Nobody)).await.unwrap();
+        let fanned = house.runtime.fan(spec, &options).await.unwrap();
         let mut heads = Vec::new();
         for task in &fanned.tasks {
             assert_eq!(task.status, TaskStatus::Completed, "{:?}", task.error);

@@ -22,12 +22,11 @@ use std::time::Duration;
 
 use tine_fork::run::{Conversation, RunEvent};
 use tine_model::{Block, Lifetime, Message, Outcome, Role, Usage};
-use tine_runtime::{ForkSpec, RunOptions};
+use tine_runtime::ForkSpec;
 use tine_wire::{Head, HeadParts, Lifetimes, MarkPoints};
-use tokio_util::sync::CancellationToken;
 
 use crate::SCENARIO;
-use crate::house::{House, options};
+use crate::house::{House, options, seeing};
 use crate::lab::{Lab, conversation, history, parts};
 
 const OPUS: &str = "anthropic/claude-opus-5-5";
@@ -97,15 +96,14 @@ async fn an_agent_that_was_stopped_among_its_tool_calls_can_be_forked() {
     for model in crate::MODELS {
         let house = House::new(SCENARIO).await;
         let root = house.root(model).await;
-        let cancel = CancellationToken::new();
-        let stop = cancel.clone();
-        let observer = move |event: &RunEvent<'_>| {
-            if matches!(event, RunEvent::ToolStarted { .. }) {
-                stop.cancel();
+        let options = options();
+        let stop = |step: &RunEvent| {
+            if matches!(step, RunEvent::ToolStarted { .. }) {
+                options.cancel.cancel();
             }
         };
-        let stopped = RunOptions { observer: Arc::new(observer), cancel, ..options() };
-        let run = house.runtime.run(root, Some("Please wait.".into()), &stopped).await.unwrap();
+        let run = house.runtime.run(root, Some("Please wait.".into()), &options);
+        let run = seeing(&house.runtime, run, stop).await.unwrap();
         assert_eq!(run.report.outcome, Outcome::Aborted, "{model}");
         let spec = ForkSpec::of(root);
         let child = house.runtime.fork(spec).await.unwrap().child;

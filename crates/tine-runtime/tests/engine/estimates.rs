@@ -1,14 +1,12 @@
 //! What is said of a fan's cost before and after.
 
-use std::sync::Arc;
-
 use tine_cache::Asked;
 use tine_model::{AgentId, Usage};
 use tine_runtime::{CachePolicy, EstimateSpec, FanReport, FanSpec, ForkEstimate};
 use tine_store::AgentFilter;
 
 use crate::SCENARIO;
-use crate::house::{House, Nobody, options};
+use crate::house::{House, options};
 
 const MODEL: &str = "anthropic/claude-opus-5-5";
 
@@ -29,7 +27,7 @@ async fn fan(house: &House, parent: AgentId, round: usize) -> FanReport {
         directives: directives(round, 4),
         plan: Asked::Auto,
     };
-    house.runtime.fan(spec, &options(), Arc::new(Nobody)).await.unwrap()
+    house.runtime.fan(spec, &options()).await.unwrap()
 }
 
 async fn estimate(house: &House, parent: AgentId, count: usize) -> ForkEstimate {

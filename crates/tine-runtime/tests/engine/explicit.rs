@@ -1,15 +1,11 @@
 //! A prefix that the provider holds for a fan's workers: Gemini's cached contents.
 
-use std::sync::Arc;
-
-use tine_cache::{Asked, Plan};
-use tine_fork::run::RunEvent;
+use tine_cache::Asked;
 use tine_model::{AgentId, ModelSettings, TaskStatus, Usage};
-use tine_runtime::{FanReport, FanSpec, FanTask, FanWatcher, NewRoot, RunOptions};
-use tokio::sync::mpsc;
+use tine_runtime::{EventFilter, FanReport, FanSpec, NewRoot};
 
 use crate::SCENARIO;
-use crate::house::{House, options};
+use crate::house::{House, options, until_command};
 
 const MODEL: &str = "gemini/gemini-3.8-flash";
 
@@ -39,26 +35,6 @@ async fn parent(scenario: &str) -> (House, AgentId) {
     let root = house.root(MODEL).await;
     house.say(root, "Please look around.").await;
     (house, root)
-}
-
-/// Tells what happens in a fan.
-struct Teller {
-    said: mpsc::UnboundedSender<&'static str>,
-}
-
-impl FanWatcher for Teller {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-
-    fn on_event(&self, _index: usize, event: &RunEvent<'_>) {
-        let word = match event {
-            RunEvent::Request { .. } => "request",
-            RunEvent::ToolStarted { .. } => "tool",
-            _ => return,
-        };
-        let _ = self.said.send(word);
-    }
-
-    fn on_end(&self, _index: usize, _task: &FanTask) {}
 }
 
 fn spec(parent: AgentId, count: usize) -> FanSpec {
@@ -115,11 +91,11 @@ async fn children_read_exactly_what_the_provider_holds_in_all_their_turns() {
 #[tokio::test]
 async fn the_resource_is_paid_for_by_the_parent_and_told_in_the_report() {
     let (house, root) = parent(&scenario(BUSY)).await;
-    let (said, mut heard) = mpsc::unbounded_channel();
+    let mut told = house.runtime.subscribe(EventFilter::All);
     let options = options();
-    let fan = house.runtime.fan(spec(root, 3), &options, Arc::new(Teller { said }));
+    let fan = house.runtime.fan(spec(root, 3), &options);
     let half_an_hour_later = async {
-        while heard.recv().await != Some("tool") {}
+        until_command(&mut told).await;
         house.clock.advance_ms(HOUR_MS / 2);
         std::fs::write(house.home.path().join("go"), "").unwrap();
     };
@@ -205,11 +181,11 @@ async fn the_resource_is_gone_when_all_workers_fail() {
 #[tokio::test]
 async fn the_resource_is_gone_when_the_fan_is_cancelled() {
     let (house, root) = parent(&scenario(BUSY)).await;
-    let (said, mut heard) = mpsc::unbounded_channel();
+    let mut told = house.runtime.subscribe(EventFilter::All);
     let options = options();
-    let fan = house.runtime.fan(spec(root, 3), &options, Arc::new(Teller { said }));
+    let fan = house.runtime.fan(spec(root, 3), &options);
     let stop = async {
-        while heard.recv().await != Some("tool") {}
+        until_command(&mut told).await;
         options.cancel.cancel();
     };
     let (report, ()) = tokio::join!(fan, stop);
@@ -220,12 +196,12 @@ async fn the_resource_is_gone_when_the_fan_is_cancelled() {
 #[tokio::test]
 async fn the_resource_is_gone_when_the_fan_is_dropped() {
     let (house, root) = parent(&scenario(BUSY)).await;
-    let (said, mut heard) = mpsc::unbounded_channel();
-    let options: RunOptions = options();
-    let fan = house.runtime.fan(spec(root, 3), &options, Arc::new(Teller { said }));
+    let mut told = house.runtime.subscribe(EventFilter::All);
+    let options = options();
+    let fan = house.runtime.fan(spec(root, 3), &options);
     tokio::select! {
         _ = fan => panic!("its workers wait for a file"),
-        () = async { while heard.recv().await != Some("tool") {} } => {}
+        () = until_command(&mut told) => {}
     }
     house.runtime.settle().await;
     assert_made_and_gone(&house);
@@ -234,12 +210,12 @@ async fn the_resource_is_gone_when_the_fan_is_dropped() {
 #[tokio::test]
 async fn workers_that_outlive_the_resource_send_everything() {
     let (house, root) = parent(&scenario(BUSY)).await;
-    let (said, mut heard) = mpsc::unbounded_channel();
+    let mut told = house.runtime.subscribe(EventFilter::All);
     let options = options();
-    let fan = house.runtime.fan(spec(root, 2), &options, Arc::new(Teller { said }));
+    let fan = house.runtime.fan(spec(root, 2), &options);
     let too_late = async {
         for _ in 0..2 {
-            while heard.recv().await != Some("tool") {}
+            until_command(&mut told).await;
         }
         house.clock.advance_ms(HOUR_MS + 1);
         std::fs::write(house.home.path().join("go"), "").unwrap();

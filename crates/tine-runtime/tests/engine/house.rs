@@ -5,19 +5,17 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tine_cache::Asked;
-use tine_fork::AllowAllFilter;
-use tine_fork::run::{RunEvent, RunLimits, RunReport};
+use tine_fork::run::{RunEvent, RunReport};
 use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
 use tine_model::{AgentId, ModelRef, ModelSettings, Provider, Served, Thinking, Usage};
 use tine_runtime::{
-    CachePolicy, Clock, Confinement, ConnectError, Connector, Crew, DenyAll, FanReport, FanSpec,
-    FanTask, FanWatcher, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
+    Clock, ConnectError, Connector, EventFilter, EventKind, FanReport, FanSpec, Heard, Ids,
+    NewRoot, Permissions, Ports, RunOptions, Runtime, Subscription,
 };
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tine_store::{OpenOptions, SqliteStore};
 use tine_testkit::{FakeClock, FakeIds};
-use tokio_util::sync::CancellationToken;
 
 use crate::lab::system;
 
@@ -177,7 +175,7 @@ impl House {
     pub(crate) async fn fan(&self, parent: AgentId, count: usize, plan: Asked) -> FanReport {
         let directives = (0..count).map(|index| format!("Task number {index:03}.")).collect();
         let spec = FanSpec { fork: tine_runtime::ForkSpec::of(parent), directives, plan };
-        self.runtime.fan(spec, &options(), Arc::new(Nobody)).await.unwrap()
+        self.runtime.fan(spec, &options()).await.unwrap()
     }
 
     /// What the provider billed, request by request, in the order of their arrival.
@@ -211,26 +209,36 @@ async fn open(home: &Path, clock: &FakeClock, ids: &FakeIds, sim: &SimServer) ->
 }
 
 pub(crate) fn options() -> RunOptions {
-    RunOptions {
-        limits: RunLimits::default(),
-        permissions: Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll)),
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
-        cancel: CancellationToken::new(),
-        caching: CachePolicy::default(),
-        filter: Arc::new(AllowAllFilter),
-        confinement: Confinement::default(),
-        crew: Crew::default(),
-        on_budget: tine_runtime::OnBudget::default(),
+    RunOptions::new(Permissions::new(PermissionMode::Bypass, Rules::default()))
+}
+
+/// The step of a run that was heard of, if it was one.
+fn step(heard: &Heard) -> Option<&RunEvent> {
+    match heard {
+        Heard::Event(event) => match &event.kind {
+            EventKind::Run(step) => Some(step),
+            _ => None,
+        },
+        Heard::Lagged(missed) => panic!("{missed} events were missed"),
     }
 }
 
-/// Watches nothing.
-pub(crate) struct Nobody;
+/// Does the work, and hands over the steps of all runs meanwhile.
+pub(crate) async fn seeing<T>(
+    runtime: &Runtime,
+    work: impl Future<Output = T>,
+    mut read: impl FnMut(&RunEvent),
+) -> T {
+    let read = |heard| step(&heard).into_iter().for_each(&mut read);
+    runtime.subscribe(EventFilter::All).during(work, read).await
+}
 
-impl FanWatcher for Nobody {
-    fn on_start(&self, _workers: &[AgentId], _plan: &tine_cache::Plan) {}
-
-    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
-
-    fn on_end(&self, _index: usize, _task: &FanTask) {}
+/// Waits until a command of somebody begins.
+pub(crate) async fn until_command(told: &mut Subscription) {
+    while let Some(heard) = told.next().await {
+        if matches!(step(&heard), Some(RunEvent::ToolStarted { call }) if call.name == "Bash") {
+            return;
+        }
+    }
+    panic!("the runtime is gone");
 }

@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_cache::{Asked, Models, Plan};
-use tine_fork::run::RunEvent;
+use tine_cache::{Asked, Models};
 use tine_llm::{
     HttpClient, HttpLimits, HttpOptions, LlmClient, LlmError, Progress, RateGates, Request, Secret,
 };
 use tine_model::{AgentId, ModelRef, ModelSettings, TaskStatus, Thinking, Usage};
 use tine_runtime::{
-    CachePolicy, ConnectError, Connector, FanReport, FanSpec, FanTask, FanWatcher, Ids, NewRoot,
-    Ports, RunOptions, Runtime,
+    CachePolicy, ConnectError, Connector, EventFilter, FanReport, FanSpec, Ids, NewRoot, Ports,
+    RunOptions, Runtime,
 };
 use tine_store::{OpenOptions, SqliteStore};
 use tine_testkit::FakeIds;
@@ -21,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::SCENARIO;
-use crate::house::{House, OneClock, options};
+use crate::house::{House, OneClock, options, until_command};
 
 const MODEL: &str = "anthropic/claude-opus-5-5";
 
@@ -95,21 +94,6 @@ impl Ids for TestIds {
     }
 }
 
-/// Says when a worker's tool begins.
-struct Teller(mpsc::UnboundedSender<()>);
-
-impl FanWatcher for Teller {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-
-    fn on_event(&self, _index: usize, event: &RunEvent<'_>) {
-        if matches!(event, RunEvent::ToolStarted { .. }) {
-            let _ = self.0.send(());
-        }
-    }
-
-    fn on_end(&self, _index: usize, _task: &FanTask) {}
-}
-
 /// How the story goes: a parent, one worker that is busy for as many steps of the clock as there are, and the parent again.
 struct Story {
     keep_warm: bool,
@@ -170,7 +154,6 @@ async fn tell(story: Story) -> Told {
     let scenario = SCENARIO.replacen("[[turn]]", &format!("{BUSY}\n[[turn]]"), 1);
     let house = House::new(&scenario).await;
     let (pinged, mut pings) = mpsc::unbounded_channel();
-    let (started, mut busy) = mpsc::unbounded_channel();
     let runtime = runtime(&house, pinged, &story).await;
     let root = root(&house, &runtime).await;
     runtime.run(root, Some("Please look around.".into()), &options()).await.unwrap();
@@ -178,9 +161,10 @@ async fn tell(story: Story) -> Told {
     let options = RunOptions { caching, ..options() };
     let directives = vec!["Task number 000.".to_owned()];
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
-    let fan = runtime.fan(spec, &options, Arc::new(Teller(started)));
+    let mut told = runtime.subscribe(EventFilter::All);
+    let fan = runtime.fan(spec, &options);
     let meanwhile = async {
-        busy.recv().await.unwrap();
+        until_command(&mut told).await;
         for step in 0..story.steps {
             house.clock.advance_ms(PING_MS);
             if step < story.pings {

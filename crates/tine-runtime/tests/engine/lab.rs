@@ -152,7 +152,7 @@ impl Lab {
             agent: "lab",
             filter: &AllowAllFilter,
             journal: &notes,
-            observer: &|_: &RunEvent<'_>| {},
+            observer: &|_: RunEvent| {},
             limits: RunLimits::default(),
             reminder: None,
             seat,

@@ -2,12 +2,11 @@
 //! is done twice.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex};
 
 use tine_fork::run::RunEvent;
 use tine_model::{Block, Outcome, Role, StopReason};
 
-use crate::house::{House, options};
+use crate::house::{House, options, seeing};
 
 const MODEL: &str = "anthropic/claude-opus-5-5";
 
@@ -81,27 +80,23 @@ struct Seen {
 async fn one(seed: u64) -> (&'static str, usize) {
     let house = House::new(&scenario(seed)).await;
     let root = house.root(MODEL).await;
-    let seen = Arc::new(Mutex::new(Seen::default()));
-    let watching = Arc::clone(&seen);
-    let mut options = options();
-    options.observer = Arc::new(move |event: &RunEvent<'_>| {
-        let mut seen = watching.lock().unwrap();
-        match event {
-            RunEvent::ToolStarted { call } => seen.begun.push(call.id.0.clone()),
-            RunEvent::Answered(record) if !matches!(&record.stop, StopReason::Other(why) if why == "broken" || why == "no_answer") =>
-            {
-                seen.answered += 1;
-            }
-            RunEvent::Retry { .. } => seen.retries += 1,
-            _ => {}
+    let mut seen = Seen::default();
+    let count = |step: &RunEvent| match step {
+        RunEvent::ToolStarted { call } => seen.begun.push(call.id.0.clone()),
+        RunEvent::Answered(record) if !matches!(&record.stop, StopReason::Other(why) if why == "broken" || why == "no_answer") =>
+        {
+            seen.answered += 1;
         }
-    });
-    let run = house.runtime.run(root, Some("Write.".into()), &options).await.unwrap();
+        RunEvent::Retry { .. } => seen.retries += 1,
+        _ => {}
+    };
+    let options = options();
+    let run = house.runtime.run(root, Some("Write.".into()), &options);
+    let run = seeing(&house.runtime, run, count).await.unwrap();
     let fold = house.runtime.fold(root, None).await.unwrap();
     let messages: Vec<_> = fold.items().map(|item| item.message).collect();
     let said: Vec<_> =
         messages.iter().filter(|message| message.role() == Role::Assistant).collect();
-    let seen = seen.lock().unwrap();
     // A success has an answer.
     if run.report.outcome == Outcome::Completed {
         let last = messages.last().unwrap();

@@ -1,14 +1,10 @@
 //! Every provider: tools, thinking, a fork in the middle of a turn, a fan-out, a restart.
 
-use std::sync::Arc;
-
 use tine_cache::Asked;
-use tine_fork::run::RunEvent;
 use tine_model::{Outcome, TaskStatus};
-use tine_runtime::{ForkSpec, RunOptions};
-use tokio::sync::mpsc;
+use tine_runtime::{EventFilter, ForkSpec};
 
-use crate::house::{House, options};
+use crate::house::{House, options, until_command};
 use crate::{MODELS, SCENARIO};
 
 #[tokio::test]
@@ -43,18 +39,10 @@ async fn every_provider_takes_a_fork_in_the_middle_of_a_turn() {
     for model in MODELS {
         let house = House::new(SCENARIO).await;
         let root = house.root(model).await;
-        let (started, mut begun) = mpsc::unbounded_channel();
-        let observer = move |event: &RunEvent<'_>| {
-            if let RunEvent::ToolStarted { call } = event
-                && call.name == "Bash"
-            {
-                let _ = started.send(());
-            }
-        };
-        let waiting = RunOptions { observer: Arc::new(observer), ..options() };
-        let parent = house.runtime.run(root, Some("Please wait.".into()), &waiting);
+        let (mut told, options) = (house.runtime.subscribe(EventFilter::All), options());
+        let parent = house.runtime.run(root, Some("Please wait.".into()), &options);
         let fork_meanwhile = async {
-            begun.recv().await.unwrap();
+            until_command(&mut told).await;
             let spec = ForkSpec::of(root);
             let child = house.runtime.fork(spec).await.unwrap().child;
             let report = house.say(child, "Good day.").await;

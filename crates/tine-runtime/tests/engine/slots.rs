@@ -1,15 +1,12 @@
 //! Servers of one's own: each kind is known by its own words, and a fan goes by how it keeps its cache. The simulator's accounting
 //! is exact, so what a child read is known to the token.
 
-use std::sync::Arc;
-
-use tine_cache::{Asked, Launch, Plan};
+use tine_cache::{Asked, Launch};
 use tine_fork::run::RunEvent;
 use tine_model::{AgentId, TaskStatus, Usage};
-use tine_runtime::{CachePolicy, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher};
-use tine_testkit::FakeClock;
+use tine_runtime::{CachePolicy, EstimateSpec, FanReport, FanSpec};
 
-use crate::house::{House, options};
+use crate::house::{House, options, seeing};
 
 const MODEL: &str = "openai-compat/m";
 
@@ -54,21 +51,6 @@ async fn warm(scenario: &str) -> (House, AgentId, u64) {
     let report = house.say(root, "Please look around.").await;
     let last = report.requests.last().unwrap().usage;
     (house, root, last.prompt() + last.output)
-}
-
-/// Lets a second pass with each answer.
-struct Ticking(FakeClock);
-
-impl FanWatcher for Ticking {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-
-    fn on_event(&self, _index: usize, event: &RunEvent<'_>) {
-        if matches!(event, RunEvent::Answered(_)) {
-            self.0.advance_ms(1_000);
-        }
-    }
-
-    fn on_end(&self, _index: usize, _task: &FanTask) {}
 }
 
 fn read(usage: &Usage) -> u64 {
@@ -166,9 +148,15 @@ async fn what_a_later_worker_left_in_the_slot_is_known_to_a_later_process() {
     let (house, root, held) = warm(&scenario("llamacpp", ONE_TURN)).await;
     let directives = vec!["Task number 000.".to_owned(), "Task number 001.".to_owned()];
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
-    let ticking = Arc::new(Ticking(house.clock.clone()));
-    ticking.0.advance_ms(1_000);
-    let first = house.runtime.fan(spec, &options(), ticking).await.unwrap();
+    house.clock.advance_ms(1_000);
+    let a_second_passes_with_each_answer = |step: &RunEvent| {
+        if matches!(step, RunEvent::Answered(_)) {
+            house.clock.advance_ms(1_000);
+        }
+    };
+    let options = options();
+    let fan = house.runtime.fan(spec, &options);
+    let first = seeing(&house.runtime, fan, a_second_passes_with_each_answer).await.unwrap();
     let house = house.reopened().await;
     house.clock.advance_ms(1_000);
     let report = house.fan(root, 3, Asked::Auto).await;

@@ -2,15 +2,13 @@
 //! what is written and read, and what becomes of many reports at once.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tine_cache::{Models, Shape, closed_forms};
 use tine_fork::run::{RunEvent, RunLimits};
 use tine_model::{AgentId, Lifetime, TaskStatus, Thinking, Usage};
 use tine_runtime::{RunOptions, RunOutcome};
 
-use crate::house::{House, options};
+use crate::house::{House, options, seeing};
 use crate::lab::system;
 use crate::{LONG_AGO_MS, MODELS};
 
@@ -69,15 +67,16 @@ async fn cold_eight(model: &str, thinking: Thinking) -> Crew {
     let house = House::new(&scenario(8, "")).await;
     let root = house.thinking_root(model, system(), thinking).await;
     house.say(root, "Good day.").await;
-    let (clock, is_cold) = (house.clock.clone(), AtomicBool::new(false));
-    let observer = move |event: &RunEvent<'_>| {
-        if matches!(event, RunEvent::ToolStarted { .. }) && !is_cold.swap(true, Ordering::SeqCst) {
-            clock.advance_ms(LONG_AGO_MS);
+    let mut is_cold = false;
+    let grow_cold = |step: &RunEvent| {
+        if matches!(step, RunEvent::ToolStarted { .. }) && !std::mem::replace(&mut is_cold, true) {
+            house.clock.advance_ms(LONG_AGO_MS);
         }
     };
     let limits = RunLimits { turns: 1, ..RunLimits::default() };
-    let options = RunOptions { observer: Arc::new(observer), limits, ..options() };
-    house.runtime.run(root, Some("Please split it.".into()), &options).await.unwrap();
+    let options = RunOptions { limits, ..options() };
+    let run = house.runtime.run(root, Some("Please split it.".into()), &options);
+    seeing(&house.runtime, run, grow_cold).await.unwrap();
     let tasks = house.runtime.store().tasks(root).await.unwrap();
     let completed = tasks.iter().filter(|task| task.status == TaskStatus::Completed);
     assert_eq!(completed.count(), 8, "{model}: {tasks:?}");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{Outcome, RawJson};
-use tine_runtime::{DenyAll, Permissions, RunOptions};
+use tine_runtime::{Permissions, RunOptions};
 use tine_testkit::{Answer, ScriptedModel};
 use tine_tools::{Bash, Place, Tool};
 use tokio_util::sync::CancellationToken;
@@ -23,10 +23,7 @@ const SWAPS_MIN: usize = 1_000;
 
 fn with_rules(allow: &[&str]) -> RunOptions {
     let rules = Rules::parse(allow, &[], &[]).unwrap();
-    RunOptions {
-        permissions: Permissions::new(PermissionMode::Default, rules, Arc::new(DenyAll)),
-        ..options()
-    }
+    RunOptions { permissions: Permissions::new(PermissionMode::Default, rules), ..options() }
 }
 
 fn calls(commands: &[String]) -> Answer {

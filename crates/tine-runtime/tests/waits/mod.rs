@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tine_fork::run::RunEvent;
 use tine_model::Outcome;
-use tine_runtime::{RunOptions, Runtime, StoreWaits};
+use tine_runtime::{EventKind, Runtime, StoreWaits};
 use tine_store::{OpenOptions, SqliteStore, StoreError};
 use tine_testkit::{Answer, ScriptedModel};
 
@@ -17,17 +17,22 @@ const TRIES: usize = 3;
 
 #[tokio::test]
 async fn a_run_says_once_that_a_write_waits_and_goes_on() {
-    let house = House::new(ScriptedModel::new([Answer::text("Done.")])).await;
+    let (held, waits) = (Arc::new(AtomicUsize::new(0)), StoreWaits::default());
+    let hold = Arc::clone(&held);
+    let model = ScriptedModel::answering(move |_| {
+        hold.store(TRIES, Ordering::SeqCst);
+        Answer::text("Done.")
+    });
+    let house = House::new(model).await;
     let root = house.root().await;
     let path = house.home.path().join("tine.db");
-    let (held, waits) = (Arc::new(AtomicUsize::new(0)), StoreWaits::default());
-    let (tries, told, busy) = (Arc::clone(&held), waits.clone(), path.clone());
+    let (told, busy) = (waits.clone(), path.clone());
     let take = |left: usize| left.checked_sub(1);
     let open = OpenOptions {
         busy_wait: Duration::from_millis(1),
         step_hook: Some(Arc::new(move |step| {
             let is_held = step == "begin"
-                && tries.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok();
+                && held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok();
             if is_held { Err(StoreError::Busy { path: busy.clone() }) } else { Ok(()) }
         })),
         wait_hook: Some(Arc::new(move || assert!(told.tell(), "the run listens"))),
@@ -37,18 +42,11 @@ async fn a_run_says_once_that_a_write_waits_and_goes_on() {
     let ports = house.runtime.ports().clone();
     let runtime =
         Runtime::new(store, ports, house.home.path().join("run")).with_store_waits(waits.clone());
-    let seen = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&seen);
-    let observer = Arc::new(move |event: &RunEvent<'_>| match event {
-        RunEvent::Request { .. } => held.store(TRIES, Ordering::SeqCst),
-        RunEvent::StoreWaits => {
-            count.fetch_add(1, Ordering::SeqCst);
-        }
-        _ => {}
-    });
-    let options = RunOptions { observer, ..options() };
-    let run = runtime.run(root, Some("Work.".to_owned()), &options).await.unwrap();
-    assert_eq!(run.report.outcome, Outcome::Completed);
-    assert_eq!(seen.load(Ordering::SeqCst), 1);
+    let options = options();
+    let run = runtime.run(root, Some("Work.".to_owned()), &options);
+    let (run, events) = crate::seen(&runtime, run).await;
+    assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+    let waited = |kind: &EventKind| matches!(kind, EventKind::Run(RunEvent::StoreWaits));
+    assert_eq!(events.iter().filter(|event| waited(&event.kind)).count(), 1);
     assert!(!waits.tell(), "nobody listens once the run is over");
 }

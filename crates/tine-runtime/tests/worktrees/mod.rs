@@ -6,7 +6,6 @@ mod ready;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
 use serde_json::json;
 use tine_cache::Asked;
@@ -497,8 +496,7 @@ async fn a_worktree_with_files_in_the_folder_of_a_submodule_stays_and_names_it()
         directives: vec!["write it".to_owned()],
         plan: Asked::Auto,
     };
-    let watcher = Arc::new(crate::Ends::default());
-    let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
+    let fan = house.runtime.fan(spec, &allowed()).await.unwrap();
     let worker = fan.tasks[0].agent;
     let written = path_of(&house, worker).await.join("lib/new.txt");
     assert!(written.exists());
@@ -551,8 +549,7 @@ async fn each_worker_of_a_fan_has_its_own_port_and_place() {
         directives,
         plan: Asked::Auto,
     };
-    let watcher = Arc::new(crate::Ends::default());
-    let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
+    let fan = house.runtime.fan(spec, &allowed()).await.unwrap();
     let mut ports = Vec::new();
     for task in &fan.tasks {
         let worktree = task.worktree.clone().unwrap();

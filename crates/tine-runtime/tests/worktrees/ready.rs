@@ -117,8 +117,7 @@ async fn what_made_a_worktree_ready_is_no_work_of_its_agent() {
         directives: vec!["a".into()],
         plan: Asked::Auto,
     };
-    let watcher = Arc::new(crate::Ends::default());
-    let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
+    let fan = house.runtime.fan(spec, &allowed()).await.unwrap();
     let worker = &fan.tasks[0];
     assert_eq!(worker.worktree, None, "{worker:?}");
     let path = path_of(&house, worker.agent).await;

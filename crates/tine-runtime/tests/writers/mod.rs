@@ -1,33 +1,43 @@
 //! Agents that change files of one directory at the same time: each is told once, and none overwrites what it does not know.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use tine_cache::{Asked, Plan};
+use tine_cache::Asked;
 use tine_fork::neighbour::Neighbour;
 use tine_fork::run::RunEvent;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Outcome, TaskStatus};
-use tine_runtime::{DenyAll, FanSpec, FanTask, FanWatcher, Owner, Permissions, RunOptions};
+use tine_runtime::{AgentEvent, EventKind, FanSpec, Owner, Permissions, RunOptions};
 use tine_store::{Acquire, NoteWriter};
 use tine_testkit::{Answer, Gate, ScriptedModel};
 
 use crate::crew::{call, task_of};
 use crate::fixture::{House, options};
+use crate::seen;
 
-type Told = Arc<Mutex<Vec<Vec<Neighbour>>>>;
+/// Everything is allowed.
+fn free() -> RunOptions {
+    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default());
+    RunOptions { permissions, ..options() }
+}
 
-/// Everything is allowed, and what is told to the face is kept.
-fn watched() -> (RunOptions, Told) {
-    let told = Told::default();
-    let kept = Arc::clone(&told);
-    let observer = move |event: &RunEvent<'_>| {
-        if let RunEvent::Shared(neighbours) = event {
-            kept.lock().unwrap().push(neighbours.to_vec());
-        }
-    };
-    let permissions = Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll));
-    (RunOptions { permissions, observer: Arc::new(observer), ..options() }, told)
+/// Who was told of whom.
+fn shared(events: &[Arc<AgentEvent>]) -> Vec<(AgentId, Vec<Neighbour>)> {
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Run(RunEvent::Shared(neighbours)) => Some((event.agent, neighbours.clone())),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// Runs an agent; what its face was told of others.
+async fn told(house: &House, agent: AgentId) -> Vec<Vec<Neighbour>> {
+    let options = free();
+    let run = house.runtime.run(agent, Some("go".into()), &options);
+    let (run, events) = seen(&house.runtime, run).await;
+    assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+    shared(&events).into_iter().map(|(_, neighbours)| neighbours).collect()
 }
 
 fn write(path: &str) -> Answer {
@@ -62,11 +72,8 @@ async fn beside(beside: &str, answers: Vec<Answer>) -> (usize, usize) {
     let owner = Owner::register(&real.join("run"), [7; 16]).unwrap();
     somebody(&house, real.join(beside).to_str().unwrap(), owner.name(), None).await;
     let root = house.root_in(real.join("work")).await;
-    let (options, told) = watched();
-    let run = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
-    assert_eq!(run.report.outcome, Outcome::Completed);
+    let told = told(&house, root).await.len();
     let text = house.model.requests().pop().unwrap().text();
-    let told = told.lock().unwrap().len();
     (told, text.matches("note: agent").count())
 }
 
@@ -78,14 +85,13 @@ async fn a_second_writer_is_told_of_the_first_once() {
     let owner = Owner::register(&real.join("run"), [7; 16]).unwrap();
     let other = somebody(&house, real.to_str().unwrap(), owner.name(), Some("tidy")).await;
     let root = house.root().await;
-    let (options, told) = watched();
-    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    let told = told(&house, root).await;
     let neighbour = Neighbour {
         agent: other,
         name: Some("tidy".to_owned()),
         directory: real.to_str().unwrap().to_owned(),
     };
-    assert_eq!(*told.lock().unwrap(), [[neighbour]]);
+    assert_eq!(told, [[neighbour]]);
     let text = house.model.requests().pop().unwrap().text();
     let text = text.replace(real.to_str().unwrap(), "/w").replace(&other.short(), "AGENT");
     let at = text.find("created `a`").unwrap();
@@ -129,9 +135,7 @@ async fn a_writer_whose_process_is_dead_is_not_told_of() {
     let real = house.home.path().canonicalize().unwrap();
     somebody(&house, real.to_str().unwrap(), "process 1-gone", None).await;
     let root = house.root().await;
-    let (options, told) = watched();
-    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
-    assert!(told.lock().unwrap().is_empty());
+    assert!(told(&house, root).await.is_empty());
 }
 
 #[cfg(feature = "repl")]
@@ -147,33 +151,14 @@ async fn a_scripts_calls_are_checked_alike_and_their_results_stay_data() {
     let owner = Owner::register(&real.join("run"), [7; 16]).unwrap();
     let other = somebody(&house, real.to_str().unwrap(), owner.name(), None).await;
     let root = house.root().await;
-    let (options, told) = watched();
-    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    let told = told(&house, root).await;
     assert_eq!(std::fs::read_to_string(real.join("theirs")).unwrap(), "theirs");
-    assert_eq!(told.lock().unwrap().len(), 1);
+    assert_eq!(told.len(), 1);
     let text = house.model.requests().pop().unwrap().text();
     let text = text.replace(real.to_str().unwrap(), "/w").replace(&other.short(), "AGENT");
     let at = text.find(r#"[\"created"#).unwrap();
     let end = at + text[at..].find("of your own").unwrap();
     insta::assert_snapshot!(&text[at..end], @r#"[\"created `a` (1 line)\",\"`theirs` exists and has not been read yet; read it with FileRead first\"]\nnote: agent AGENT also writes in /w; read a file again before you change it, or work in a worktree"#);
-}
-
-/// What each worker's face was told, by its number, and how each ended.
-#[derive(Default)]
-struct Watch(Mutex<HashMap<usize, usize>>, Mutex<Vec<TaskStatus>>);
-
-impl FanWatcher for Watch {
-    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
-
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        if let RunEvent::Shared(_) = event {
-            *self.0.lock().unwrap().entry(index).or_default() += 1;
-        }
-    }
-
-    fn on_end(&self, _index: usize, task: &FanTask) {
-        self.1.lock().unwrap().push(task.status);
-    }
 }
 
 #[tokio::test]
@@ -200,11 +185,17 @@ async fn two_workers_of_a_fan_that_write_in_one_directory_are_told_once_each() {
     let root = house.root().await;
     let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Auto };
-    let watch = Arc::new(Watch::default());
-    let (options, _) = watched();
-    house.runtime.fan(spec, &options, Arc::clone(&watch) as _).await.unwrap();
-    assert_eq!(*watch.1.lock().unwrap(), [TaskStatus::Completed; 2]);
-    assert_eq!(*watch.0.lock().unwrap(), HashMap::from([(0, 1), (1, 1)]));
+    let (fan, events) = seen(&house.runtime, house.runtime.fan(spec, &free())).await;
+    let ended = events.iter().filter_map(|event| match &event.kind {
+        EventKind::TaskEnded(task) => Some(task.status),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), [TaskStatus::Completed; 2]);
+    let mut told: Vec<AgentId> = shared(&events).into_iter().map(|(agent, _)| agent).collect();
+    let mut workers: Vec<AgentId> = fan.unwrap().tasks.iter().map(|task| task.agent).collect();
+    told.sort_unstable();
+    workers.sort_unstable();
+    assert_eq!(told, workers);
     for task in ["one", "two"] {
         let requests = house.model.requests();
         let last = requests.iter().rfind(|one| task_of(&one.text()).unwrap() == task).unwrap();

@@ -1,99 +1,82 @@
-//! Runs, workers and requests for permission as events for the screen.
+//! What runs, workers and questions do, as events for the screen.
 
-use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use tine_cache::{Plan, Verdict};
+use tine_cache::Verdict;
 use tine_fork::neighbour::Neighbour;
-use tine_fork::run::{Observer, RunEvent};
-use tine_model::{AgentId, PermissionId, TaskRecord, in_full};
-use tine_runtime::{
-    Answer, Asker, CrewWatcher, FanTask, FanWatcher, NotKept, PermissionRequest, PermissionRow,
-};
+use tine_fork::run::RunEvent;
+use tine_model::{AgentRecord, AgentState};
+use tine_runtime::{AgentFilter, EventFilter, EventKind, Heard, NotKept};
 use tine_wire::Event as StreamEvent;
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{mpsc, oneshot};
 
-use super::inbox::Inbox;
-use super::queue::how;
+use super::hands::Hands;
 use crate::app::{Event, Happening, Tone, last_lines};
 use crate::words::{STORE_WAITS, call_line, left_behind, one_line};
 
-/// Sees one agent's run.
-pub(super) struct Feed {
-    pub(super) agent: AgentId,
-    pub(super) directory: PathBuf,
-    pub(super) inbox: Arc<Inbox>,
-}
+/// Dropped once all that had happened before is on its way to the screen.
+pub(super) type CaughtUp = oneshot::Sender<Infallible>;
 
-impl Observer for Feed {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        if let Some(happening) = happening(event, &self.directory) {
-            self.inbox.push(Event::Happened(self.agent, happening));
+impl Hands {
+    /// Hands everything that runs of this process do to the screen, in the order in which it happens.
+    pub(super) fn read_events(self: &Arc<Self>, mut asked: mpsc::UnboundedReceiver<CaughtUp>) {
+        let mut stream = self.runtime().subscribe(EventFilter::All);
+        let hands = Arc::clone(self);
+        self.standing.spawn(async move {
+            loop {
+                // All branches are cancel-safe.
+                tokio::select! {
+                    biased;
+                    Some(heard) = stream.next() => hands.heard(heard).await,
+                    Some(caught_up) = asked.recv() => drop(caught_up),
+                    () = hands.end.cancelled() => return,
+                }
+            }
+        });
+    }
+
+    /// Returns when all that has happened until now is on its way to the screen.
+    pub(super) async fn catch_up(&self) {
+        let (caught_up, is_done) = oneshot::channel();
+        // Who reads no more has nothing to catch up with.
+        drop(self.catching_up.send(caught_up));
+        drop(is_done.await);
+    }
+
+    async fn heard(&self, heard: Heard) {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Lagged(_) => return self.read_again().await,
+        };
+        let happening = match &event.kind {
+            EventKind::Run(step) => happening(step, &event.directory),
+            EventKind::TaskBegan(_) => Some(Happening::Began),
+            EventKind::TaskEnded(_) => Some(Happening::Ended),
+            EventKind::Fanned { .. } => None,
+            EventKind::Asked(request) => return self.asked(request).await,
+            EventKind::Settled(row) => return self.settled(row).await,
+        };
+        if let Some(happening) = happening {
+            self.inbox.push(Event::Happened(event.agent, happening));
+        }
+    }
+
+    /// Events were missed: what they were about stands in the store.
+    async fn read_again(&self) {
+        let running = |record: &AgentRecord| record.state == AgentState::Running;
+        let agents = self.runtime().agents(AgentFilter::Kept).await.unwrap_or_default();
+        for record in agents.iter().filter(|record| running(record)) {
+            self.inbox.push(Event::Happened(record.id, Happening::Written));
+        }
+        if let Err(error) = self.registry().await {
+            self.tell(None, Tone::Error, self.host.told(error).0);
         }
     }
 }
 
-/// Sees the workers that runs start.
-pub(super) struct CrewFeed {
-    pub(super) directory: PathBuf,
-    pub(super) inbox: Arc<Inbox>,
-    /// True once a worker has begun.
-    pub(super) has_begun: AtomicBool,
-}
-
-/// Sees the workers of a fan.
-pub(super) struct FanFeed {
-    pub(super) crew: Arc<CrewFeed>,
-    pub(super) workers: Mutex<Vec<AgentId>>,
-}
-
-impl FanFeed {
-    fn push(&self, index: usize, happening: Option<Happening>) {
-        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(worker), Some(happening)) = (workers.get(index), happening) {
-            self.crew.inbox.push(Event::Happened(*worker, happening));
-        }
-    }
-}
-
-impl FanWatcher for FanFeed {
-    fn on_start(&self, workers: &[AgentId], _plan: &Plan) {
-        self.crew.has_begun.store(true, Ordering::Relaxed);
-        *self.workers.lock().unwrap_or_else(PoisonError::into_inner) = workers.to_vec();
-        (0..workers.len()).for_each(|index| self.push(index, Some(Happening::Began)));
-    }
-
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        self.push(index, happening(event, &self.crew.directory));
-    }
-
-    fn on_end(&self, index: usize, _task: &FanTask) {
-        self.push(index, Some(Happening::Ended));
-    }
-}
-
-impl CrewWatcher for CrewFeed {
-    fn on_start(&self, worker: AgentId, _task: &TaskRecord) {
-        self.has_begun.store(true, Ordering::Relaxed);
-        self.inbox.push(Event::Happened(worker, Happening::Began));
-    }
-
-    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
-        if let Some(happening) = happening(event, &self.directory) {
-            self.inbox.push(Event::Happened(worker, happening));
-        }
-    }
-
-    fn on_end(&self, task: &TaskRecord) {
-        self.inbox.push(Event::Happened(task.agent, Happening::Ended));
-    }
-}
-
-fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happening> {
+fn happening(event: &RunEvent, directory: &Path) -> Option<Happening> {
     Some(match event {
         RunEvent::Waiting => Happening::Waiting,
         RunEvent::Request { .. } => Happening::Request,
@@ -102,7 +85,7 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
         RunEvent::Stream(StreamEvent::ToolCall { name, .. }) => Happening::Calling(one_line(name)),
         RunEvent::Stream(_) => return None,
         RunEvent::Retry { wait, cause, .. } => {
-            Happening::Held(format!("retrying: {}", one_line(&in_full(*cause))), Some(*wait))
+            Happening::Held(format!("retrying: {}", one_line(cause)), Some(*wait))
         }
         RunEvent::Held { wait, reason } => Happening::Held(reason.as_str().to_owned(), *wait),
         RunEvent::Paused(_) => Happening::Held("waiting at a cap of the budget".to_owned(), None),
@@ -124,9 +107,9 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
             Happening::ToolStarted { id: call.id.clone(), tool, line }
         }
         RunEvent::ToolProgress { id, tail } => {
-            Happening::ToolProgress { id: (*id).clone(), printed: last_lines(tail) }
+            Happening::ToolProgress { id: id.clone(), printed: last_lines(tail) }
         }
-        RunEvent::ToolFinished { id, .. } => Happening::ToolFinished((*id).clone()),
+        RunEvent::ToolFinished { id, .. } => Happening::ToolFinished(id.clone()),
     })
 }
 
@@ -138,56 +121,5 @@ pub(super) fn rule_kept(kept: Result<String, NotKept>) -> Event {
             let text = format!("Error: {why}\nhint: {hint}\nhint: the answer stands for this tree");
             Event::Told(None, Tone::Error, text)
         }
-    }
-}
-
-/// Puts requests on the screen, and waits for what the person says.
-pub(super) struct ScreenAsker {
-    pub(super) inbox: Arc<Inbox>,
-    pub(super) waiting: Mutex<HashMap<PermissionId, oneshot::Sender<Answer>>>,
-    /// All that was ever asked here: what is answered waits in the store for a moment more.
-    pub(super) asked: Mutex<HashSet<PermissionId>>,
-}
-
-impl ScreenAsker {
-    /// The person's word; `false` where no run of this process waits for it.
-    pub(super) fn answer(&self, id: PermissionId, answer: Answer) -> bool {
-        let asked = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        // Whoever asked may have gone meanwhile.
-        asked.is_some_and(|asked| asked.send(answer).is_ok())
-    }
-
-    /// Whether a run of this process has asked this.
-    pub(super) fn has(&self, id: PermissionId) -> bool {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
-    }
-}
-
-#[async_trait]
-impl Asker for ScreenAsker {
-    async fn ask(&self, request: &PermissionRequest, cancel: &CancellationToken) -> Answer {
-        let (send, answered) = oneshot::channel();
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(request.id);
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(request.id, send);
-        self.inbox.push(Event::Asked(Box::new(request.clone())));
-        // Both branches are cancel-safe.
-        let answer = tokio::select! {
-            answer = answered => answer.ok(),
-            () = cancel.cancelled() => None,
-        };
-        if answer.is_none() {
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.id);
-            self.inbox.push(Event::Settled(request.id, None));
-        }
-        answer.unwrap_or(Answer::Nobody)
-    }
-
-    fn settled(&self, request: &PermissionRequest, row: &PermissionRow) {
-        let text = how(row);
-        self.inbox.push(Event::Settled(request.id, Some(text)));
-    }
-
-    fn kept(&self, kept: Result<String, NotKept>) {
-        self.inbox.push(rule_kept(kept));
     }
 }

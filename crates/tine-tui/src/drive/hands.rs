@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,11 +10,12 @@ use tine_runtime::{
     CompactOptions, FoldedEntry, ForkMade, ForkSpec, ForkWords, Inherit, KillSpec, Listening,
     QuietWait, Runtime, RuntimeError, Said, TOOLS_WAIT, UserCommand,
 };
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::errands::Stops;
-use super::feed::{CrewFeed, Feed, ScreenAsker};
+use super::feed::CaughtUp;
 use super::inbox::Inbox;
 use super::queue::Queue;
 use super::runs::Runs;
@@ -25,7 +24,7 @@ use super::terminal;
 use super::watch::Found;
 use crate::app::{Cost, Effect, Event, Happening, Tone};
 use crate::figures::grouped;
-use crate::host::{Host, ModelChoice, Seams};
+use crate::host::{Host, ModelChoice};
 use crate::question::whole;
 use crate::words::{STORE_WAITS, one_line};
 
@@ -53,7 +52,8 @@ async fn unless_it_panics<T: Send + 'static>(
 pub(super) struct Hands {
     pub(super) host: Arc<dyn Host>,
     pub(super) inbox: Arc<Inbox>,
-    pub(super) asker: Arc<ScreenAsker>,
+    /// Asks whoever hands events to the screen to say when it has caught up.
+    pub(super) catching_up: mpsc::UnboundedSender<CaughtUp>,
     pub(super) queue: Queue,
     tasks: TaskTracker,
     /// Ends everything that runs here.
@@ -75,18 +75,14 @@ pub(super) struct Hands {
 
 impl Hands {
     pub(super) fn new(host: Arc<dyn Host>, inbox: Arc<Inbox>) -> Arc<Self> {
-        let asker = ScreenAsker {
-            inbox: Arc::clone(&inbox),
-            waiting: Mutex::default(),
-            asked: Mutex::default(),
-        };
+        let (catching_up, asked) = mpsc::unbounded_channel();
         let told = Arc::clone(&inbox);
         let say_wait = move || told.push(Event::Told(None, Tone::Warning, STORE_WAITS.to_owned()));
         let listening = host.runtime().store_waits().listen(Arc::new(say_wait));
-        Arc::new(Self {
+        let hands = Arc::new(Self {
             host,
             inbox,
-            asker: Arc::new(asker),
+            catching_up,
             queue: Queue::default(),
             tasks: TaskTracker::new(),
             end: CancellationToken::new(),
@@ -98,7 +94,9 @@ impl Hands {
             runs: Runs::default(),
             outbox: Outbox::default(),
             _listening: listening,
-        })
+        });
+        hands.read_events(asked);
+        hands
     }
 
     pub(super) fn runtime(&self) -> &Arc<Runtime> {
@@ -306,6 +304,7 @@ impl Hands {
             let ended = unless_it_panics(&self.tasks, run)
                 .await
                 .unwrap_or_else(|bug| Err((Tone::Error, bug)));
+            self.catch_up().await;
             if let (Err((Tone::Error, _)), Some(words)) = (&ended, words)
                 && !self.has_heard(agent, &words, since_ms).await
             {
@@ -345,19 +344,7 @@ impl Hands {
         let wrong = |error: RuntimeError| (Tone::Error, self.host.told(error).0);
         let runtime = self.runtime();
         let record = runtime.agent(agent).await.map_err(wrong)?;
-        let directory = PathBuf::from(&record.directory);
-        let inbox = Arc::clone(&self.inbox);
-        let seams = Seams {
-            observer: Arc::new(Feed { agent, directory: directory.clone(), inbox }),
-            watcher: Arc::new(CrewFeed {
-                directory,
-                inbox: Arc::clone(&self.inbox),
-                has_begun: AtomicBool::new(false),
-            }),
-            asker: Arc::clone(&self.asker) as Arc<dyn tine_runtime::Asker>,
-            cancel,
-        };
-        let options = self.host.options(&record, seams).map_err(|told| (Tone::Error, told.0))?;
+        let options = self.host.options(&record, cancel).map_err(|told| (Tone::Error, told.0))?;
         let prompt = match prompt {
             None => None,
             Some(text) => {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tine_model::AgentId;
-use tine_runtime::Answer;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -185,7 +184,7 @@ impl Plain<'_> {
     /// Whether all that was begun is done, once nothing more is said. Nobody answers questions any more.
     fn is_over(&mut self) -> bool {
         for request in self.session.app.questions.take_all() {
-            self.session.hands.take(Effect::Answer(request.id, Answer::Nobody));
+            self.session.hands.runtime().leave_unanswered(request.id);
         }
         self.session.inbox.is_empty()
             && self.session.app.wait.is_none()

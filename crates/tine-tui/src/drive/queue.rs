@@ -1,10 +1,11 @@
-//! Requests for permission of agents that run elsewhere: found in the store, put on the screen, and answered there.
+//! Requests for permission: of runs of this process, which are told of as they come, and of runs elsewhere, which are found in the
+//! store. All are put on the screen, and answered in the store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tine_model::{Decision, PermissionId};
-use tine_runtime::{Answer, PermissionRow, RuntimeError, StoreError};
+use tine_runtime::{Answer, PermissionRequest, PermissionRow, RuntimeError, StoreError};
 use tokio::sync::Mutex;
 
 use super::feed::rule_kept;
@@ -12,15 +13,20 @@ use super::hands::Hands;
 use crate::app::{Event, Tone};
 use crate::words::one_line;
 
-/// Whose word it is when the person answers a run of another process.
-const BY: &str = "another terminal";
-
-/// What this terminal knows of the requests of others.
+/// What this terminal knows of requests.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Those on the screen, and until when each waits. Held while the store is read, so that what two looks find is not told twice.
-    shown: Mutex<HashMap<PermissionId, i64>>,
+    /// Held while the store is read, so that what two looks find is not told twice.
+    known: Mutex<Known>,
     is_closed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Those on the screen, and until when each waits.
+    shown: HashMap<PermissionId, i64>,
+    /// Those of this process that wait no longer; the store says so a moment later.
+    over: HashSet<PermissionId>,
 }
 
 impl Queue {
@@ -31,46 +37,74 @@ impl Queue {
 }
 
 impl Hands {
+    /// Puts a request of a run of this process on the screen.
+    pub(super) async fn asked(&self, request: &PermissionRequest) {
+        let mut known = self.queue.known.lock().await;
+        known.over.remove(&request.id);
+        self.put(&mut known, request.clone());
+    }
+
+    /// Takes a request of a run of this process off the screen, which waits no longer.
+    pub(super) async fn settled(&self, row: &PermissionRow) {
+        let mut known = self.queue.known.lock().await;
+        known.over.insert(row.id);
+        self.take_off(&mut known, row);
+    }
+
+    fn put(&self, known: &mut Known, request: PermissionRequest) {
+        let is_new = known.shown.insert(request.id, request.deadline_ms);
+        if is_new != Some(request.deadline_ms) {
+            self.inbox.push(Event::Asked(Box::new(request)));
+        }
+    }
+
+    /// Those that were answered here are off the screen already.
+    fn take_off(&self, known: &mut Known, row: &PermissionRow) {
+        if known.shown.remove(&row.id).is_some() {
+            let how = row.decision().map(|_| how(row));
+            self.inbox.push(Event::Settled(row.id, how));
+        }
+    }
+
     /// Puts the requests of others that are new on the screen, and takes those away that need no answer any more.
     pub(super) async fn look_at_queue(&self) -> Result<(), RuntimeError> {
         if self.queue.is_closed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let mut shown = self.queue.shown.lock().await;
+        let mut known = self.queue.known.lock().await;
         let waiting = self.runtime().requests_waiting().await?;
-        let mut gone = shown.clone();
+        let mut gone = known.shown.clone();
         for request in waiting {
             gone.remove(&request.id);
-            if self.asker.has(request.id) {
-                // A run of this process has taken it up, and asks itself.
-                shown.remove(&request.id);
-            } else if shown.insert(request.id, request.deadline_ms) != Some(request.deadline_ms) {
-                self.inbox.push(Event::Asked(Box::new(request)));
+            if !known.over.contains(&request.id) {
+                self.put(&mut known, request);
             }
         }
         for id in gone.into_keys() {
-            shown.remove(&id);
             let row = self.runtime().request_row(id).await?;
-            let how = (!self.runtime().is_own(&row.owner)).then(|| how(&row));
-            self.inbox.push(Event::Settled(id, how));
+            self.take_off(&mut known, &row);
         }
         Ok(())
     }
 
-    /// The person's word on a request: to the run of this process that asks, else into the store.
+    /// The person's word on a request.
     pub(super) async fn answer(
         &self,
         id: PermissionId,
         answer: Answer,
     ) -> Result<(), RuntimeError> {
-        if self.asker.answer(id, answer.clone()) || answer == Answer::Nobody {
-            return Ok(());
-        }
         // Held until the answer is kept: who looks in between would find it waiting.
-        let mut shown = self.queue.shown.lock().await;
-        shown.remove(&id);
-        let answered = self.runtime().answer_request(id, answer, BY).await;
-        drop(shown);
+        let mut known = self.queue.known.lock().await;
+        known.shown.remove(&id);
+        let answered = async {
+            let by = match self.runtime().is_own(&self.runtime().request_row(id).await?.owner) {
+                true => "the run's terminal",
+                false => "another terminal",
+            };
+            self.runtime().answer_request(id, answer, by).await
+        };
+        let answered = answered.await;
+        drop(known);
         match answered {
             Ok(answered) => {
                 answered.kept.into_iter().for_each(|kept| self.inbox.push(rule_kept(kept)));

@@ -1,12 +1,10 @@
 //! Commands of the command line that start workers: run beside the conversation, seen and asked about on this screen.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tine_model::{AgentId, AgentState};
-use tine_runtime::RuntimeError;
+use tine_runtime::{EventFilter, EventKind, Heard, RuntimeError};
 
-use super::feed::{CrewFeed, FanFeed};
 use super::hands::{COLUMNS_USUAL, Hands};
 use crate::app::{Event, Tone, WorkerLine};
 use crate::host::{Told, WorkerSeams};
@@ -15,12 +13,18 @@ impl Hands {
     /// Runs a command that starts workers. Where it fails before one has begun, the line comes back; once they have ended, the agent
     /// that they report to goes on.
     pub(super) async fn start_workers(self: &Arc<Self>, line: WorkerLine) {
-        let crew = Arc::new(CrewFeed {
-            directory: self.host.directory(),
-            inbox: Arc::clone(&self.inbox),
-            has_begun: AtomicBool::new(false),
-        });
-        let ended = self.run_workers(&line, &crew).await;
+        let mut begun = Vec::new();
+        let stream = self.runtime().subscribe(EventFilter::All);
+        let seen = |heard: Heard| match heard {
+            Heard::Event(event) => match &event.kind {
+                EventKind::TaskBegan(task) => begun.push(task.spawner),
+                EventKind::Fanned { .. } => begun.push(event.agent),
+                _ => {}
+            },
+            Heard::Lagged(_) => {}
+        };
+        let ended = stream.during(self.run_workers(&line), seen).await;
+        self.catch_up().await;
         let agent = match ended {
             Ok((agent, text)) => {
                 let text = text.trim_end();
@@ -30,7 +34,7 @@ impl Hands {
                 Some(agent)
             }
             Err((agent, told)) => {
-                if !crew.has_begun.load(Ordering::Relaxed) {
+                if agent.is_none_or(|agent| !begun.contains(&agent)) {
                     self.inbox.push(Event::GivenBack(agent, line.typed));
                 }
                 self.tell(agent, Tone::Error, told.0);
@@ -57,7 +61,6 @@ impl Hands {
     async fn run_workers(
         self: &Arc<Self>,
         line: &WorkerLine,
-        crew: &Arc<CrewFeed>,
     ) -> Result<(AgentId, String), (Option<AgentId>, Told)> {
         // Whose words are wrong must not leave an agent behind.
         let nobody = AgentId::from_random([0; 16]);
@@ -71,13 +74,7 @@ impl Hands {
         let say = move |text: &str| {
             inbox.push(Event::Told(Some(agent), Tone::Plain, text.to_owned()));
         };
-        let seams = WorkerSeams {
-            watcher: Arc::clone(crew) as Arc<dyn tine_runtime::CrewWatcher>,
-            fan: Arc::new(FanFeed { crew: Arc::clone(crew), workers: Mutex::default() }),
-            asker: Arc::clone(&self.asker) as Arc<dyn tine_runtime::Asker>,
-            cancel: self.end.child_token(),
-            say: Arc::new(say),
-        };
+        let seams = WorkerSeams { cancel: self.end.child_token(), say: Arc::new(say) };
         let columns = crossterm::terminal::size().map_or(COLUMNS_USUAL, |(columns, _)| columns);
         let ran = self.host.start_workers(&line.words(agent), usize::from(columns), seams).await;
         ran.map(|text| (agent, text)).map_err(|told| (Some(agent), told))

@@ -13,14 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_cache::Asked;
-use tine_fork::AllowAllFilter;
-use tine_fork::run::{Observer, RunEvent, RunLimits, RunReport};
+use tine_fork::run::RunReport;
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, Outcome, TaskStatus};
-use tine_runtime::{
-    CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, OnBudget, Permissions,
-    RunOptions, Runtime,
-};
+use tine_runtime::{EventFilter, FanReport, FanSpec, RunOptions, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoArgs;
@@ -87,32 +83,19 @@ async fn tell(
     directory: &Path,
     cancel: &CancellationToken,
 ) -> Result<Told, Failure> {
-    let options = options(story::permissions(SCENARIO, PermissionMode::Default)?, cancel);
+    let permissions = story::permissions(SCENARIO, PermissionMode::Default)?;
+    let options = RunOptions { cancel: cancel.clone(), ..RunOptions::new(permissions) };
     let (root, looked) = look(runtime, screen, (MODEL, directory, PROMPT), &options).await?;
     let titles = JOBS.iter().map(|job| job.title.to_owned()).collect();
-    let view = Arc::new(FanView::new(Arc::clone(screen), directory.to_owned(), titles));
+    let mut view = FanView::new(Arc::clone(screen), titles);
     // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
     // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
     let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
     let spec = FanSpec { fork: tine_runtime::ForkSpec::of(root), directives, plan: Asked::Leader };
-    let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
+    let stream = runtime.subscribe(EventFilter::Tree(root));
+    let fan = stream.during(runtime.fan(spec, &options), |heard| view.heard(&heard)).await;
     view.end();
     Ok(Told { root, looked, fan: fan? })
-}
-
-/// How all agents of a demo run, unless it says more.
-fn options(permissions: Permissions, cancel: &CancellationToken) -> RunOptions {
-    RunOptions {
-        limits: RunLimits::default(),
-        permissions,
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
-        cancel: cancel.clone(),
-        caching: CachePolicy::default(),
-        filter: Arc::new(AllowAllFilter),
-        confinement: Confinement::default(),
-        crew: Crew::default(),
-        on_budget: OnBudget::End,
-    }
 }
 
 /// A new root agent does what its prompt says, and one sees it.
@@ -123,11 +106,11 @@ async fn look(
     options: &RunOptions,
 ) -> Result<(AgentId, RunReport), Failure> {
     let root = runtime.create_root(story::root(model, directory)?).await?;
-    let look = Arc::new(LookView::new(Arc::clone(screen), directory.to_owned()));
+    let mut look = LookView::new(Arc::clone(screen), directory.to_owned());
     look.begin(root, prompt);
-    let observer = Arc::clone(&look) as Arc<dyn Observer>;
-    let options = RunOptions { observer, ..options.clone() };
-    let outcome = runtime.run(root, Some(prompt.to_owned()), &options).await;
+    let stream = runtime.subscribe(EventFilter::Agent(root));
+    let run = Box::pin(runtime.run(root, Some(prompt.to_owned()), options));
+    let outcome = stream.during(run, |heard| look.heard(&heard)).await;
     look.end();
     let looked = outcome?.report;
     match &looked.outcome {

@@ -6,38 +6,37 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use tine_cache::{FanCost, Plan};
-use tine_fork::AllowAllFilter;
-use tine_fork::run::{Observer, RunEvent};
+use tine_cache::FanCost;
 use tine_fork::worker::{Report, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, Outcome, TaskStatus, Usage};
+use tine_model::{Outcome, TaskStatus, Usage};
 use tine_runtime::{
-    CacheReport, Confinement, CrewWatcher, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher,
-    ForkSpec, Inherit, Placement, RunOptions, Unseen,
+    CacheReport, Confinement, EstimateSpec, EventFilter, EventKind, FanReport, FanSpec, FanTask,
+    ForkSpec, Heard, Inherit, Placement, Unseen,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::fork::ONLY_PLAIN;
 use crate::ask::Refusal;
 use crate::budget;
-use crate::caching::{Before, asked, go_ahead, launch_word, policy};
+use crate::caching::{Before, asked, go_ahead, launch_word};
 use crate::cli::FanArgs;
 use crate::confine::{of_workers, tell_widened, warn_of_gaps};
-use crate::context::{Context, InTerminal};
+use crate::context::Context;
 use crate::crew::{crew, worker_of};
 use crate::ending::{Tally, code_of, completed, warn_of_refusals};
 use crate::fail::{EXIT_CODES, FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
-use crate::limits::{Guarded, run_limits};
+use crate::limits::Guarded;
 use crate::output;
 use crate::prompt::or_stdin;
-use crate::render::crew::CrewLines;
+use crate::render::crew::{CrewLines, missed_line};
 use crate::render::json::{Denied, UsageShape};
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
 use crate::render::task::flagged;
 use crate::render::workers::WorkerBoard;
 use crate::render::worktree::{WorkShape, say_submodules, say_under_way, work_lines};
+use crate::run_options::RunSetup;
 use crate::talk::STOPPING;
 use tine_tui::figures::{grouped, money, plural, span};
 use tine_tui::words::{BOLD, DIM, YELLOW, harmless, one_line, styled};
@@ -139,10 +138,10 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
     let (json, fails) = (args.spread.json, args.spread.limits.fail_on_tool_error);
     let Some(fanned) = run(context, args).await? else { return Ok(0) };
     let report = &fanned.report;
-    let refused = fanned.guarded.nobody.refused();
+    let refused = &fanned.refused;
     let unseen = unseen(context, report).await;
     if json {
-        output::json(&shape(report, &unseen, &refused))?;
+        output::json(&shape(report, &unseen, refused))?;
     } else if context.terminal.is_some() {
         // The reports are in the parent's conversation.
         output::write_out(&unseen_text(report, &unseen))?;
@@ -153,11 +152,11 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
         }
         output::write_out(&text(report, &unseen))?;
     }
-    let failed_calls = if fails { fanned.watch.tally.failed() } else { vec![] };
+    let failed_calls = if fails { &*fanned.failed_calls } else { &[] };
     if let Some(failure) = out_of_budget(context, report).await? {
         return Err(failure);
     }
-    verdict(report, fanned.cancel.is_cancelled(), &refused, &failed_calls)
+    verdict(report, fanned.cancel.is_cancelled(), refused, failed_calls)
 }
 
 /// A fan that is over.
@@ -166,8 +165,9 @@ pub(super) struct Fanned {
     pub(super) cancel: CancellationToken,
     /// How its workers were confined.
     pub(super) confinement: Confinement,
-    watch: Arc<Watch>,
-    pub(super) guarded: Guarded,
+    failed_calls: Vec<String>,
+    /// Calls that were refused because nobody could be asked.
+    pub(super) refused: Vec<Refusal>,
 }
 
 /// Runs a fan and shows how it goes; `None` where the user has only asked for its price, or has not agreed to it.
@@ -188,9 +188,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     };
     let record = context.runtime.agent(parent).await?;
     let screen = Arc::new(Screen::of(context));
-    let (workers, crew_watcher) = watchers(context, &screen, &args.directives);
-    let crew =
-        crew(&context.config, &args.spread.limits, Path::new(&record.directory), crew_watcher)?;
+    let crew = crew(&context.config, &args.spread.limits, Path::new(&record.directory))?;
     let place = args.spread.place.placement();
     let fork = worker_of(parent, &args.worker, Inherit::Full, &crew.definitions)?;
     let fork = ForkSpec { at, place, ..fork };
@@ -207,35 +205,47 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     let directory = record.directory;
     warn_of_gaps(&confinement, Path::new(&directory));
     let guarded = Guarded::new(context, &args.spread.limits, &screen, true)?;
-    let explain = args.explain;
-    let tally = Tally::new(Arc::new(|_: &RunEvent<'_>| {}));
-    let watch = Arc::new(Watch { screen: Arc::clone(&screen), workers, explain, tally });
     let terminal = context.terminal.as_ref();
     let cancel = terminal.map(|terminal| terminal.seams.cancel.clone()).unwrap_or_default();
-    let options = RunOptions {
-        limits: run_limits(&args.spread.limits, WORKER_TURNS_DEFAULT),
+    let setup = RunSetup {
+        args: &args.spread.limits,
+        directory: Path::new(&directory),
+        turns: Some(WORKER_TURNS_DEFAULT),
         permissions: guarded.permissions.clone(),
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
-        cancel: cancel.clone(),
-        caching: policy(&context.config, args.keep_warm)?,
-        filter: Arc::new(AllowAllFilter),
-        crew,
         confinement: confinement.clone(),
-        on_budget: budget::on_budget(&args.spread.limits.tree),
+        keep_warm: args.keep_warm,
+        cancel: cancel.clone(),
     };
+    let options = setup.options(&context.config)?;
     budget::change(context, parent, args.spread.limits.tree.changes()).await?;
     if fork.place != Placement::Shared {
         say_under_way(context.runtime.under_way(parent).await?);
         say_submodules(&context.runtime.submodules_left(parent).await?);
     }
     let plan = asked(args.spread.plan);
+    let mut shown = Shown {
+        screen: Arc::clone(&screen),
+        board: WorkerBoard::on(Arc::clone(&screen), args.directives.clone()),
+        lines: CrewLines::on(Arc::clone(&screen)),
+        explain: args.explain,
+        tally: Tally::default(),
+    };
     let spec = FanSpec { fork, directives: args.directives, plan };
-    let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
-    let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
-    let fanned = interruptible(fan, &cancel, || screen.say(STOPPING)).await;
+    let fan = Box::pin(context.runtime.fan(spec, &options));
+    let fanned = match terminal {
+        // The terminal sees them by itself.
+        Some(_) => fan.await,
+        None => {
+            let reader = guarded.asked.reader(&context.runtime, EventFilter::All);
+            let fan = reader.during(fan, |heard| shown.heard(heard));
+            interruptible(fan, &cancel, || screen.say(STOPPING)).await?
+        }
+    };
     screen.keep_block();
-    let report = fanned??;
-    Ok(Some(Fanned { report, cancel, confinement, watch, guarded }))
+    let report = fanned?;
+    let failed_calls = shown.tally.failed();
+    let refused = guarded.asked.refused(&context.runtime, parent).await?;
+    Ok(Some(Fanned { report, cancel, confinement, failed_calls, refused }))
 }
 
 /// What no diff shows of what each worker left, for a worktree of which nothing is said looks as if it were as it had begun.
@@ -251,44 +261,31 @@ async fn unseen(context: &Context, report: &FanReport) -> Vec<Unseen> {
     all
 }
 
-/// Who sees the workers of a fan, and those that they start: the terminal that it was typed in, or a board on the screen.
-fn watchers(
-    context: &Context,
-    screen: &Arc<Screen>,
-    directives: &[String],
-) -> (Arc<dyn FanWatcher>, Arc<dyn CrewWatcher>) {
-    if let Some(InTerminal { seams, .. }) = &context.terminal {
-        return (Arc::clone(&seams.fan), Arc::clone(&seams.watcher));
-    }
-    let directory = &context.directory;
-    let board = WorkerBoard::on(Arc::clone(screen), directory.clone(), directives.to_vec());
-    (Arc::new(board), Arc::new(CrewLines::on(Arc::clone(screen), directory.clone())))
-}
-
-/// Who sees the workers, and the memory of failed calls.
-struct Watch {
+/// Shows the workers of a fan on a board, and those that they start in lines; keeps which calls of the former failed.
+struct Shown {
     screen: Arc<Screen>,
-    workers: Arc<dyn FanWatcher>,
+    board: WorkerBoard,
+    lines: CrewLines,
     /// Whether the plan's reason is told.
     explain: bool,
     tally: Tally,
 }
 
-impl FanWatcher for Watch {
-    fn on_start(&self, workers: &[AgentId], plan: &Plan) {
-        self.workers.on_start(workers, plan);
-        if self.explain {
-            self.screen.say(&styled(DIM, &format!("plan: {}", one_line(&plan.reason))));
+impl Shown {
+    fn heard(&mut self, heard: &Heard) {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Lagged(missed) => return self.screen.say(&missed_line(*missed)),
+        };
+        self.board.event(event);
+        match &event.kind {
+            EventKind::Fanned { plan, .. } if self.explain => {
+                self.screen.say(&styled(DIM, &format!("plan: {}", one_line(&plan.reason))));
+            }
+            EventKind::Run(step) if self.board.has(event.agent) => self.tally.note(step),
+            _ if !self.board.has(event.agent) => self.lines.event(event),
+            _ => {}
         }
-    }
-
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        self.tally.on_event(event);
-        self.workers.on_event(index, event);
-    }
-
-    fn on_end(&self, index: usize, task: &FanTask) {
-        self.workers.on_end(index, task);
     }
 }
 

@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use clap::ArgMatches;
 use clap::builder::StyledStr;
 use clap::error::ErrorKind;
-use tine_fork::AllowAllFilter;
 use tine_fork::run::TURNS_DEFAULT;
 use tine_model::{AgentId, AgentRecord};
 use tine_runtime::{
@@ -17,14 +16,13 @@ use tine_runtime::{
 };
 use tine_tui::words::{DIM, first_line, styled};
 use tine_tui::{
-    CommandWords, HistoryEntry, Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told,
+    CommandWords, HistoryEntry, Host, KeyError, Keys, Look, ModelChoice, Offer, Start, Told,
     WorkerSeams, Written,
 };
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::away;
-use crate::caching::policy;
 use crate::cli::{self, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
 use crate::commands::run::{Worktrees, last_in, refuse_model};
@@ -37,11 +35,12 @@ use crate::editor::Editor;
 use crate::environment::variable;
 use crate::fail::Failure;
 use crate::history;
-use crate::limits::{accepts_worktree_edits, mode, queue, rules, run_limits};
+use crate::limits::{mode, permissions};
 use crate::local::{look, places};
 use crate::memory;
 use crate::model::default_model;
 use crate::output::{self, caught};
+use crate::run_options::RunSetup;
 
 /// The settings of a session were read at its start; agents' files are read for each run.
 const TRUST_LATER: &str =
@@ -224,31 +223,30 @@ fn words_of(command: &clap::Command) -> Vec<(String, String)> {
 }
 
 impl SettingsHost {
-    fn run_options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Failure> {
+    fn run_options(
+        &self,
+        agent: &AgentRecord,
+        cancel: CancellationToken,
+    ) -> Result<RunOptions, Failure> {
         let (config, typed) = (&self.context.config, &self.limits);
         let args = match self.resumed == Some(agent.id) {
             true => typed.clone(),
             // What was typed is stored with it from its beginning, or is not for it.
             false => LimitArgs::default(),
         };
-        let directory = Path::new(&agent.directory);
-        let Seams { observer, watcher, asker, cancel } = seams;
-        let permissions = Permissions::new(self.mode.clone(), rules(config, &args)?, asker);
-        Ok(RunOptions {
-            limits: run_limits(&args, TURNS_DEFAULT),
-            permissions: Permissions {
-                queue: queue(config, &args)?,
-                accepts_worktree_edits: accepts_worktree_edits(config),
-                ..permissions
-            },
-            observer,
-            cancel,
-            caching: policy(config, false)?,
-            filter: Arc::new(AllowAllFilter),
+        let permissions = permissions(config, &args, self.mode.clone())?;
+        let setup = RunSetup {
+            args: &args,
+            directory: Path::new(&agent.directory),
+            turns: Some(TURNS_DEFAULT),
+            permissions: Permissions { asks: true, ..permissions },
             confinement: of_agent(&self.context, &args, agent)?,
-            crew: crew(config, typed, directory, watcher)?,
-            on_budget: OnBudget::Pause,
-        })
+            keep_warm: false,
+            cancel,
+        };
+        let options = setup.options(config)?;
+        let crew = crew(config, typed, Path::new(&agent.directory))?;
+        Ok(RunOptions { crew, on_budget: OnBudget::Pause, ..options })
     }
 }
 
@@ -284,8 +282,8 @@ impl Host for SettingsHost {
         self.keep().map_or_else(|failure| told(&failure), Told)
     }
 
-    fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told> {
-        self.run_options(agent, seams).map_err(|failure| told(&failure))
+    fn options(&self, agent: &AgentRecord, cancel: CancellationToken) -> Result<RunOptions, Told> {
+        self.run_options(agent, cancel).map_err(|failure| told(&failure))
     }
 
     fn mode(&self) -> SharedMode {

@@ -12,7 +12,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry (text and thinking since the last request are given up), held, paused, shared {"others":[{"agent","name","directory"}]}, store_waits, unkept {"note"}, left_behind {"processes":[{"agent","call","process","command","ended"}]}, dialect {"left_out","note"}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry (text and thinking since the last request are given up), held, paused, shared {"others":[{"agent","name","directory"}]}, store_waits, unkept {"note"}, left_behind {"processes":[{"agent","call","process","command","ended"}]}, dialect {"left_out","note"}, lagged {"missed"} (output was read too slowly), usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
         ),
         (
             "task",

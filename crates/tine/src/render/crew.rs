@@ -1,12 +1,11 @@
 //! Workers that a run's model starts, as the person who started the run sees them: a line when one begins, one for each of its calls,
 //! one when it ends.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_fork::run::RunEvent;
 use tine_model::{AgentId, TaskRecord, TaskStatus, TaskWorktree};
-use tine_runtime::CrewWatcher;
+use tine_runtime::{AgentEvent, EventKind};
 
 use crate::render::screen::Screen;
 use crate::render::task::flagged;
@@ -17,37 +16,37 @@ use tine_tui::words::{
 };
 
 /// Shows workers among the lines of a screen.
-pub(crate) struct CrewLines {
-    screen: Arc<Screen>,
-    directory: PathBuf,
-}
+pub(crate) struct CrewLines(Arc<Screen>);
 
 impl CrewLines {
-    /// On this screen; paths inside `directory` are shown relative to it.
-    pub(crate) fn on(screen: Arc<Screen>, directory: PathBuf) -> Self {
-        Self { screen, directory }
+    pub(crate) fn on(screen: Arc<Screen>) -> Self {
+        Self(screen)
+    }
+
+    /// Shows what happens to a worker.
+    pub(crate) fn event(&self, event: &AgentEvent) {
+        match &event.kind {
+            EventKind::TaskBegan(task) => self.began(event.agent, task),
+            EventKind::TaskEnded(task) => self.ended(task),
+            EventKind::Run(RunEvent::ToolStarted { call }) => {
+                let (name, what) = call_line(call, &event.directory);
+                self.say(&styled(DIM, &format!("  {} {name} {what}", event.agent.short())));
+            }
+            _ => {}
+        }
     }
 
     fn say(&self, line: &str) {
-        self.screen.say(&cut(line, self.screen.columns()));
+        self.0.say(&cut(line, self.0.columns()));
     }
-}
 
-impl CrewWatcher for CrewLines {
-    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
+    fn began(&self, worker: AgentId, task: &TaskRecord) {
         let how = if task.resumes > 0 { "resumed" } else { "started" };
         let id = styled(BOLD, &worker.short().to_string());
         self.say(&format!("{} worker {id} {how}: {}", styled(CYAN, "▸"), title(task)));
     }
 
-    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
-        if let RunEvent::ToolStarted { call } = event {
-            let (name, what) = call_line(call, &self.directory);
-            self.say(&styled(DIM, &format!("  {} {name} {what}", worker.short())));
-        }
-    }
-
-    fn on_end(&self, task: &TaskRecord) {
+    fn ended(&self, task: &TaskRecord) {
         let (style, sign) = match task.status {
             TaskStatus::Completed => (GREEN, "✓"),
             TaskStatus::Failed | TaskStatus::TimedOut => (RED, "✗"),
@@ -82,6 +81,15 @@ impl CrewWatcher for CrewLines {
             self.say(&styled(DIM, &format!("  {}", work_line(worktree))));
         }
     }
+}
+
+/// Says how much of what happened was not shown.
+pub(crate) fn missed_line(missed: u64) -> String {
+    let steps = plural(missed, "step");
+    styled(
+        YELLOW,
+        &format!("{steps} came too fast to be shown; `tine logs` has what was said and done"),
+    )
 }
 
 fn title(task: &TaskRecord) -> String {

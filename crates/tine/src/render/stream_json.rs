@@ -4,9 +4,9 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tine_fork::neighbour::Neighbour;
-use tine_fork::run::{Observer, RunEvent};
-use tine_model::{AgentId, AgentRecord, Role, TaskRecord, in_full};
-use tine_runtime::CrewWatcher;
+use tine_fork::run::RunEvent;
+use tine_model::{AgentId, AgentRecord, Role};
+use tine_runtime::{EventKind, Heard};
 use tine_wire::Event;
 
 use crate::output;
@@ -47,7 +47,7 @@ enum Record<'a> {
     Retry {
         attempt: u32,
         wait_ms: u64,
-        cause: String,
+        cause: &'a str,
     },
     Held {
         /// At least; `null` when nothing is known.
@@ -78,6 +78,10 @@ enum Record<'a> {
     Dialect {
         left_out: &'a [String],
         note: String,
+    },
+    /// Standard output was read more slowly than the run went on: so many events are left out. `tine logs` has what was said and done.
+    Lagged {
+        missed: u64,
     },
     Request {
         turn: u32,
@@ -140,88 +144,88 @@ fn write(record: &Record<'_>) {
     let _ = output::json(record);
 }
 
-impl CrewWatcher for StreamView {
-    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
-        write(&Record::WorkerStarted {
-            agent: worker.to_string(),
-            task: &task.directive,
-            description: task.description.as_deref(),
-            resumes: task.resumes,
-        });
-    }
-
-    fn on_event(&self, _worker: AgentId, _event: &RunEvent<'_>) {}
-
-    fn on_end(&self, task: &TaskRecord) {
-        write(&Record::WorkerEnded {
-            agent: task.agent.to_string(),
-            status: task.status.as_str(),
-            report: task.report.as_deref(),
-            error: task.error.as_deref(),
-            flags: &task.flags,
-            turns: task.turns,
-            tool_uses: task.tool_uses,
-            usage: task.usage.into(),
-        });
+impl StreamView {
+    /// Writes what happens to the agent or to one of its workers, or how much of that was missed.
+    pub(crate) fn heard(agent: AgentId, heard: &Heard) {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Lagged(missed) => return write(&Record::Lagged { missed: *missed }),
+        };
+        match &event.kind {
+            EventKind::Run(step) if event.agent == agent => write_step(step),
+            EventKind::TaskBegan(task) => write(&Record::WorkerStarted {
+                agent: task.agent.to_string(),
+                task: &task.directive,
+                description: task.description.as_deref(),
+                resumes: task.resumes,
+            }),
+            EventKind::TaskEnded(task) => write(&Record::WorkerEnded {
+                agent: task.agent.to_string(),
+                status: task.status.as_str(),
+                report: task.report.as_deref(),
+                error: task.error.as_deref(),
+                flags: &task.flags,
+                turns: task.turns,
+                tool_uses: task.tool_uses,
+                usage: task.usage.into(),
+            }),
+            _ => {}
+        }
     }
 }
 
-impl Observer for StreamView {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        match event {
-            // What a command prints stands in its result.
-            RunEvent::Waiting | RunEvent::ToolProgress { .. } => {}
-            RunEvent::Request { turn } => write(&Record::Request { turn: *turn }),
-            RunEvent::Stream(Event::Text { delta }) => write(&Record::Text { delta }),
-            RunEvent::Stream(Event::Thinking { delta }) => write(&Record::Thinking { delta }),
-            RunEvent::Stream(_) => {}
-            RunEvent::Retry { attempt, wait, cause } => write(&Record::Retry {
-                attempt: *attempt,
-                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                cause: in_full(*cause),
-            }),
-            RunEvent::Held { wait, reason } => write(&Record::Held {
-                wait_ms: wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-                reason: reason.as_str(),
-            }),
-            RunEvent::Paused(reached) => write(&Record::Paused {
-                cap: reached.cap.as_str(),
-                used: reached.used,
-                most: reached.most,
-            }),
-            RunEvent::Shared(neighbours) => write(&Record::Shared {
-                others: neighbours.iter().map(NeighbourShape::from).collect(),
-            }),
-            RunEvent::StoreWaits => write(&Record::StoreWaits),
-            RunEvent::Unkept(note) => write(&Record::Unkept { note }),
-            RunEvent::LeftBehind(left) => write(&Record::LeftBehind {
-                processes: left.iter().map(LeftoverShape::from).collect(),
-            }),
-            RunEvent::Dialect(change) => {
-                write(&Record::Dialect { left_out: &change.left_out, note: change.to_string() })
-            }
-            RunEvent::Answered(record) => {
-                write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })
-            }
-            RunEvent::Message(message) => write(&Record::Message {
-                role: match message.role() {
-                    Role::User => "user",
-                    Role::Assistant => "assistant",
-                    Role::System => "system",
-                },
-                text: message.text(),
-                tool_calls: message.tool_calls().map(|id| id.0.as_str()).collect(),
-            }),
-            RunEvent::ToolStarted { call } => write(&Record::ToolCall {
-                id: &call.id.0,
-                name: &call.name,
-                input: serde_json::from_str(call.input.as_str()).ok(),
-            }),
-            RunEvent::ToolFinished { id, answer } => write(&Record::ToolResult {
-                id: &id.0,
-                text: &answer.text,
-                is_error: answer.is_error,
-            }),
+fn write_step(step: &RunEvent) {
+    match step {
+        // What a command prints stands in its result.
+        RunEvent::Waiting | RunEvent::ToolProgress { .. } => {}
+        RunEvent::Request { turn } => write(&Record::Request { turn: *turn }),
+        RunEvent::Stream(Event::Text { delta }) => write(&Record::Text { delta }),
+        RunEvent::Stream(Event::Thinking { delta }) => write(&Record::Thinking { delta }),
+        RunEvent::Stream(_) => {}
+        RunEvent::Retry { attempt, wait, cause } => write(&Record::Retry {
+            attempt: *attempt,
+            wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            cause,
+        }),
+        RunEvent::Held { wait, reason } => write(&Record::Held {
+            wait_ms: wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+            reason: reason.as_str(),
+        }),
+        RunEvent::Paused(reached) => write(&Record::Paused {
+            cap: reached.cap.as_str(),
+            used: reached.used,
+            most: reached.most,
+        }),
+        RunEvent::Shared(neighbours) => {
+            write(&Record::Shared { others: neighbours.iter().map(NeighbourShape::from).collect() })
+        }
+        RunEvent::StoreWaits => write(&Record::StoreWaits),
+        RunEvent::Unkept(note) => write(&Record::Unkept { note }),
+        RunEvent::LeftBehind(left) => {
+            write(&Record::LeftBehind { processes: left.iter().map(LeftoverShape::from).collect() })
+        }
+        RunEvent::Dialect(change) => {
+            write(&Record::Dialect { left_out: &change.left_out, note: change.to_string() })
+        }
+        RunEvent::Answered(record) => {
+            write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })
+        }
+        RunEvent::Message(message) => write(&Record::Message {
+            role: match message.role() {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+                Role::System => "system",
+            },
+            text: message.text(),
+            tool_calls: message.tool_calls().map(|id| id.0.as_str()).collect(),
+        }),
+        RunEvent::ToolStarted { call } => write(&Record::ToolCall {
+            id: &call.id.0,
+            name: &call.name,
+            input: serde_json::from_str(call.input.as_str()).ok(),
+        }),
+        RunEvent::ToolFinished { id, answer } => {
+            write(&Record::ToolResult { id: &id.0, text: &answer.text, is_error: answer.is_error })
         }
     }
 }

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tine_fork::neighbour::Neighbour;
-use tine_fork::run::{Observer, RunEvent};
+use tine_fork::run::RunEvent;
 use tine_fork::tools::{ToolAnswer, ToolCall};
-use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage, in_full};
+use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage};
 use tine_wire::Event;
 
 use crate::budget::paused;
@@ -206,9 +206,10 @@ impl TextView {
     }
 }
 
-impl Observer for TextView {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        match event {
+impl TextView {
+    /// Shows a step of the run.
+    pub(crate) fn step(&self, step: &RunEvent) {
+        match step {
             RunEvent::Request { .. } => self.state().streamed = false,
             RunEvent::Stream(Event::Text { delta }) => self.words(&mut self.state(), delta),
             RunEvent::Stream(Event::Thinking { delta }) => {
@@ -228,7 +229,7 @@ impl Observer for TextView {
             | RunEvent::ToolProgress { .. } => {}
             RunEvent::Retry { wait, cause, .. } => {
                 let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                let cause = one_line(&in_full(*cause));
+                let cause = one_line(cause);
                 let mut state = self.state();
                 let line = match std::mem::take(&mut state.streamed) {
                     true => format!("what came is given up, asking again in {wait}: {cause}"),

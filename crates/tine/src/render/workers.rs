@@ -1,14 +1,14 @@
 //! The workers of a fan while they run: on a terminal one line each, redrawn in place; elsewhere a plain line whenever
 //! something changes.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
 use tine_cache::{Launch, Plan};
 use tine_fork::neighbour::Neighbour;
 use tine_fork::run::RunEvent;
-use tine_model::{AgentId, TaskStatus, Usage, in_full};
-use tine_runtime::{FanTask, FanWatcher};
+use tine_model::{AgentId, TaskRecord, TaskStatus, Usage};
+use tine_runtime::{AgentEvent, EventKind};
 use tine_wire::Event;
 use unicode_width::UnicodeWidthStr;
 
@@ -30,11 +30,11 @@ const FIGURES_COLUMNS: usize = 24;
 /// Below this width a worker's line has only its title and what it does.
 const COLUMNS_FOR_FIGURES: usize = 60;
 
-/// Shows a fan. Make it before the fan, hand it over as the watcher, and call [`WorkerBoard::finish`] behind it.
+/// Shows a fan. Make it before the fan, let it see all events, and call [`WorkerBoard::finish`] behind it.
 pub(crate) struct WorkerBoard {
     screen: Arc<Screen>,
-    directory: PathBuf,
-    workers: Mutex<Vec<Worker>>,
+    agents: Vec<AgentId>,
+    workers: Vec<Worker>,
 }
 
 #[derive(Default)]
@@ -59,11 +59,15 @@ enum Phase {
 
 impl WorkerBoard {
     /// A board for workers with these titles, in the order of their directives, on a screen that others write to as well.
-    /// Paths inside `directory` are shown relative to it.
-    pub(crate) fn on(screen: Arc<Screen>, directory: PathBuf, titles: Vec<String>) -> Self {
+    pub(crate) fn on(screen: Arc<Screen>, titles: Vec<String>) -> Self {
         let worker = |title: String| Worker { title: one_line(&title), ..Worker::default() };
-        let workers = Mutex::new(titles.into_iter().map(worker).collect());
-        Self { screen, directory, workers }
+        let workers = titles.into_iter().map(worker).collect();
+        Self { screen, agents: Vec::new(), workers }
+    }
+
+    /// Returns true if the agent is one of the workers.
+    pub(crate) fn has(&self, agent: AgentId) -> bool {
+        self.agents.contains(&agent)
     }
 
     /// Leaves the last state on the screen, as lines that stay. A fan that never began leaves nothing.
@@ -71,19 +75,41 @@ impl WorkerBoard {
         self.screen.keep_block();
     }
 
-    /// Changes a worker; redraws, or says `line`, when the change is worth it.
-    fn change(&self, index: usize, change: impl FnOnce(&mut Worker) -> Option<String>) {
-        let line = {
-            let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = workers.len();
-            let Some(worker) = workers.get_mut(index) else { return };
-            let before = (worker.phase, worker.turns, worker.doing.clone());
-            let line = change(worker);
-            if before == (worker.phase, worker.turns, worker.doing.clone()) {
-                return;
+    /// Shows what happens to one of the workers, or that they were made.
+    pub(crate) fn event(&mut self, event: &AgentEvent) {
+        let (agent, directory) = (event.agent, &event.directory);
+        match &event.kind {
+            EventKind::Fanned { workers, plan } if self.agents.is_empty() => {
+                self.begin(workers, plan);
             }
-            line.map(|line| format!("[{}/{count}] {} {line}", index + 1, worker.id))
-        };
+            EventKind::Run(step) => {
+                self.change(agent, |worker, screen| step_of(worker, step, directory, screen))
+            }
+            EventKind::TaskEnded(task) => self.change(agent, |worker, _| {
+                worker.phase = Phase::Ended(task.status);
+                (worker.turns, worker.usage) = (task.turns, task.usage);
+                worker.doing = ended_words(task);
+                Some(format!("{} · {}", worker.doing, figures(worker)))
+            }),
+            _ => {}
+        }
+    }
+
+    /// Changes a worker; redraws, or says what `change` returns, when the change is worth it.
+    fn change(
+        &mut self,
+        agent: AgentId,
+        change: impl FnOnce(&mut Worker, &Screen) -> Option<String>,
+    ) {
+        let Some(index) = self.agents.iter().position(|one| *one == agent) else { return };
+        let count = self.workers.len();
+        let Some(worker) = self.workers.get_mut(index) else { return };
+        let before = (worker.phase, worker.turns, worker.doing.clone());
+        let line = change(worker, &self.screen);
+        if before == (worker.phase, worker.turns, worker.doing.clone()) {
+            return;
+        }
+        let line = line.map(|line| format!("[{}/{count}] {} {line}", index + 1, worker.id));
         if self.screen.is_live() {
             self.draw();
         } else if let Some(line) = line {
@@ -92,18 +118,13 @@ impl WorkerBoard {
     }
 
     fn draw(&self) {
-        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        self.screen.show(block(&workers, self.screen.columns(), self.screen.rows()));
+        self.screen.show(block(&self.workers, self.screen.columns(), self.screen.rows()));
     }
-}
 
-impl FanWatcher for WorkerBoard {
-    fn on_start(&self, agents: &[AgentId], plan: &Plan) {
-        {
-            let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-            for (worker, agent) in workers.iter_mut().zip(agents) {
-                worker.id = agent.short();
-            }
+    fn begin(&mut self, agents: &[AgentId], plan: &Plan) {
+        self.agents = agents.to_vec();
+        for (worker, agent) in self.workers.iter_mut().zip(agents) {
+            worker.id = agent.short();
         }
         let how = match plan.launch {
             _ if agents.len() < 2 => "",
@@ -116,94 +137,88 @@ impl FanWatcher for WorkerBoard {
         self.screen.say(&styled(DIM, &format!("Forked {count}{how}")));
         self.draw();
     }
+}
 
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        self.change(index, |worker| match event {
-            RunEvent::Waiting => {
-                worker.phase = Phase::Waiting;
-                None
-            }
-            RunEvent::Request { .. } => {
-                worker.phase = Phase::Running;
-                worker.doing = "waits for the model".to_owned();
-                None
-            }
-            RunEvent::Stream(event) => {
-                let doing = match event {
-                    Event::Text { .. } => "writes",
-                    Event::Thinking { .. } => "thinks",
-                    _ => return None,
-                };
-                doing.clone_into(&mut worker.doing);
-                None
-            }
-            RunEvent::Retry { wait, cause, .. } => {
-                let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                worker.doing = format!("tries again in {wait}: {}", one_line(&in_full(*cause)));
-                Some(worker.doing.clone())
-            }
-            RunEvent::Held { wait, reason } => {
-                worker.doing = format!("waits{}: {}", at_least(*wait), reason.as_str());
-                Some(worker.doing.clone())
-            }
-            RunEvent::Paused(reached) => {
-                worker.phase = Phase::Waiting;
-                worker.doing = paused(reached, &worker.id);
-                Some(worker.doing.clone())
-            }
-            RunEvent::StoreWaits => {
-                self.screen.say(STORE_WAITS);
-                None
-            }
-            RunEvent::Unkept(what) => {
-                self.screen.say(&format!("{}: {what}", worker.id));
-                None
-            }
-            RunEvent::LeftBehind(left) => {
-                self.screen.say(&format!("{}: {}", worker.id, left_behind(left)));
-                None
-            }
-            RunEvent::Dialect(change) => {
-                self.screen.say(&format!("{}: {}", worker.id, one_line(&change.to_string())));
-                None
-            }
-            RunEvent::Shared(neighbours) => {
-                // The place of the step that is shown stays; what is to be known is a line of its own.
-                self.screen.say(&format!(
-                    "{}: {}",
-                    worker.id,
-                    one_line(&Neighbour::note(neighbours))
-                ));
-                None
-            }
-            RunEvent::Answered(record) => {
-                worker.turns += 1;
-                worker.usage += record.usage;
-                None
-            }
-            RunEvent::ToolStarted { call } => {
-                let (tool, rest) = call_line(call, &self.directory);
-                worker.doing = format!("{tool} {rest}");
-                Some(worker.doing.clone())
-            }
-            RunEvent::ToolProgress { .. }
-            | RunEvent::ToolFinished { .. }
-            | RunEvent::Message(_) => None,
-        });
-    }
-
-    fn on_end(&self, index: usize, task: &FanTask) {
-        self.change(index, |worker| {
-            worker.phase = Phase::Ended(task.status);
-            (worker.turns, worker.usage) = (task.turns, task.usage);
-            worker.doing = ended_words(task);
-            Some(format!("{} · {}", worker.doing, figures(worker)))
-        });
+/// What a worker does at this step. What is worth a line of its own where nothing can be redrawn.
+fn step_of(
+    worker: &mut Worker,
+    step: &RunEvent,
+    directory: &Path,
+    screen: &Screen,
+) -> Option<String> {
+    match step {
+        RunEvent::Waiting => {
+            worker.phase = Phase::Waiting;
+            None
+        }
+        RunEvent::Request { .. } => {
+            worker.phase = Phase::Running;
+            worker.doing = "waits for the model".to_owned();
+            None
+        }
+        RunEvent::Stream(event) => {
+            let doing = match event {
+                Event::Text { .. } => "writes",
+                Event::Thinking { .. } => "thinks",
+                _ => return None,
+            };
+            doing.clone_into(&mut worker.doing);
+            None
+        }
+        RunEvent::Retry { wait, cause, .. } => {
+            let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            worker.doing = format!("tries again in {wait}: {}", one_line(cause));
+            Some(worker.doing.clone())
+        }
+        RunEvent::Held { wait, reason } => {
+            worker.doing = format!("waits{}: {}", at_least(*wait), reason.as_str());
+            Some(worker.doing.clone())
+        }
+        RunEvent::Paused(reached) => {
+            worker.phase = Phase::Waiting;
+            worker.doing = paused(reached, &worker.id);
+            Some(worker.doing.clone())
+        }
+        RunEvent::StoreWaits => {
+            screen.say(STORE_WAITS);
+            None
+        }
+        RunEvent::Unkept(what) => {
+            screen.say(&format!("{}: {what}", worker.id));
+            None
+        }
+        RunEvent::LeftBehind(left) => {
+            screen.say(&format!("{}: {}", worker.id, left_behind(left)));
+            None
+        }
+        RunEvent::Dialect(change) => {
+            screen.say(&format!("{}: {}", worker.id, one_line(&change.to_string())));
+            None
+        }
+        RunEvent::Shared(neighbours) => {
+            // The place of the step that is shown stays; what is to be known is a line of its own.
+            screen.say(&format!("{}: {}", worker.id, one_line(&Neighbour::note(neighbours))));
+            None
+        }
+        RunEvent::Answered(record) => {
+            worker.turns += 1;
+            worker.usage += record.usage;
+            None
+        }
+        RunEvent::ToolStarted { call } => {
+            let (tool, rest) = call_line(call, directory);
+            worker.doing = format!("{tool} {rest}");
+            Some(worker.doing.clone())
+        }
+        RunEvent::ToolProgress { .. } | RunEvent::ToolFinished { .. } | RunEvent::Message(_) => {
+            None
+        }
     }
 }
 
-fn ended_words(task: &FanTask) -> String {
-    let time = span(u64::try_from(task.duration_ms).unwrap_or(0));
+fn ended_words(task: &TaskRecord) -> String {
+    let took = task.ended_ms.map_or(0, |ended_ms| ended_ms - task.created_ms);
+    let time = span(u64::try_from(took).unwrap_or(0));
     match &task.error {
         None => format!("done in {time}"),
         Some(_) if task.status == TaskStatus::Cancelled => format!("cancelled after {time}"),

@@ -1,11 +1,10 @@
 //! What the demo says to its agents, and what they may do. What they answer is in the simulator's scenario `demo`.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelSettings, Reach};
-use tine_runtime::{DenyAll, NewRoot, Permissions, system_prompt};
+use tine_runtime::{NewRoot, Permissions, system_prompt};
 use tine_sim::Scenario;
 
 use crate::fail::Failure;
@@ -77,7 +76,7 @@ pub(super) fn permissions(name: &str, mode: PermissionMode) -> Result<Permission
     let commands = scenario.literal_inputs("Bash", "command");
     let allow: Vec<String> = commands.iter().map(|command| format!("Bash({command})")).collect();
     let rules = Rules::parse(&allow, &[], &[]).map_err(|error| failed(&error))?;
-    Ok(Permissions::new(mode, rules, Arc::new(DenyAll)))
+    Ok(Permissions::new(mode, rules))
 }
 
 #[cfg(test)]

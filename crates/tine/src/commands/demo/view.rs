@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use tine_cache::Plan;
-use tine_fork::run::{Observer, RunEvent};
+use tine_fork::run::RunEvent;
 use tine_fork::tools::{ToolAnswer, ToolCall};
 use tine_model::{AgentId, RawJson, Role, ToolCallId};
-use tine_runtime::{FanTask, FanWatcher};
+use tine_runtime::{AgentEvent, EventKind, Heard};
 
 use super::savings::wrap;
 use crate::render::screen::Screen;
@@ -54,13 +53,13 @@ fn titled(call: &ToolCall) -> Option<ToolCall> {
 pub(super) struct LookView {
     screen: Arc<Screen>,
     directory: PathBuf,
-    calls: Mutex<HashMap<ToolCallId, (String, String)>>,
+    calls: HashMap<ToolCallId, (String, String)>,
 }
 
 impl LookView {
     /// A view of a run in `directory`.
     pub(super) fn new(screen: Arc<Screen>, directory: PathBuf) -> Self {
-        Self { screen, directory, calls: Mutex::default() }
+        Self { screen, directory, calls: HashMap::new() }
     }
 
     /// Says who begins with what.
@@ -75,10 +74,6 @@ impl LookView {
         self.screen.say("");
     }
 
-    fn calls(&self) -> MutexGuard<'_, HashMap<ToolCallId, (String, String)>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn room(&self) -> usize {
         self.screen.columns().saturating_sub(1)
     }
@@ -88,17 +83,17 @@ impl LookView {
         self.screen.show(vec![styled(DIM, &line)]);
     }
 
-    fn started(&self, call: &ToolCall) {
+    fn started(&mut self, call: &ToolCall) {
         let shown = titled(call);
         let (tool, rest) = call_line(shown.as_ref().unwrap_or(call), &self.directory);
         // A search below the directory itself need not say so.
         let rest = rest.strip_suffix(" in .").unwrap_or(&rest).to_owned();
         self.now(&format!("{tool} {rest}"));
-        self.calls().insert(call.id.clone(), (tool, rest));
+        self.calls.insert(call.id.clone(), (tool, rest));
     }
 
-    fn finished(&self, id: &ToolCallId, answer: &ToolAnswer) {
-        let Some((tool, rest)) = self.calls().remove(id) else { return };
+    fn finished(&mut self, id: &ToolCallId, answer: &ToolAnswer) {
+        let Some((tool, rest)) = self.calls.remove(id) else { return };
         let (style, mark) = if answer.is_error { (YELLOW, "!") } else { (GREEN, "✓") };
         let room = self.room().saturating_sub(4);
         let call = cut(&format!("{} {}", fit(&tool, TOOL_COLUMNS), fit(&rest, CALL_COLUMNS)), room);
@@ -109,11 +104,12 @@ impl LookView {
     }
 }
 
-impl Observer for LookView {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        match event {
-            RunEvent::Request { turn } => self.now(&format!("turn {turn}")),
-            RunEvent::Message(message) if message.role() == Role::Assistant => {
+impl LookView {
+    /// Shows a step.
+    pub(super) fn heard(&mut self, heard: &Heard) {
+        match step(heard) {
+            Some(RunEvent::Request { turn }) => self.now(&format!("turn {turn}")),
+            Some(RunEvent::Message(message)) if message.role() == Role::Assistant => {
                 let text = one_line(&message.text());
                 if !text.is_empty() {
                     wrap(&format!("› {text}"), self.room())
@@ -121,22 +117,20 @@ impl Observer for LookView {
                         .for_each(|line| self.screen.say(line));
                 }
             }
-            RunEvent::ToolStarted { call } => self.started(call),
-            RunEvent::ToolFinished { id, answer } => self.finished(id, answer),
-            RunEvent::Waiting
-            | RunEvent::Stream(_)
-            | RunEvent::Retry { .. }
-            | RunEvent::Held { .. }
-            | RunEvent::Paused(_)
-            | RunEvent::Shared(_)
-            | RunEvent::StoreWaits
-            | RunEvent::Unkept(_)
-            | RunEvent::LeftBehind(_)
-            | RunEvent::Dialect(_)
-            | RunEvent::Answered(_)
-            | RunEvent::ToolProgress { .. }
-            | RunEvent::Message(_) => {}
+            Some(RunEvent::ToolStarted { call }) => self.started(call),
+            Some(RunEvent::ToolFinished { id, answer }) => self.finished(id, answer),
+            _ => {}
         }
+    }
+}
+
+fn step(heard: &Heard) -> Option<&RunEvent> {
+    match heard {
+        Heard::Event(event) => match &event.kind {
+            EventKind::Run(step) => Some(step),
+            _ => None,
+        },
+        Heard::Lagged(_) => None,
     }
 }
 
@@ -155,32 +149,28 @@ pub(super) struct FanView(WorkerBoard);
 
 impl FanView {
     /// A board with the titles of the jobs.
-    pub(super) fn new(screen: Arc<Screen>, directory: PathBuf, titles: Vec<String>) -> Self {
-        Self(WorkerBoard::on(screen, directory, titles))
+    pub(super) fn new(screen: Arc<Screen>, titles: Vec<String>) -> Self {
+        Self(WorkerBoard::on(screen, titles))
     }
 
     /// Leaves the last state on the screen.
     pub(super) fn end(&self) {
         self.0.finish();
     }
-}
 
-impl FanWatcher for FanView {
-    fn on_start(&self, workers: &[AgentId], plan: &Plan) {
-        self.0.on_start(workers, plan);
-    }
-
-    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
-        if let RunEvent::ToolStarted { call } = event
-            && let Some(call) = titled(call)
-        {
-            self.0.on_event(index, &RunEvent::ToolStarted { call: &call });
-            return;
+    /// Shows what happens.
+    pub(super) fn heard(&mut self, heard: &Heard) {
+        let Heard::Event(event) = heard else { return };
+        let titled = match step(heard) {
+            Some(RunEvent::ToolStarted { call }) => titled(call),
+            _ => None,
+        };
+        match titled {
+            Some(call) => {
+                let kind = EventKind::Run(RunEvent::ToolStarted { call });
+                self.0.event(&AgentEvent { kind, ..AgentEvent::clone(event) });
+            }
+            None => self.0.event(event),
         }
-        self.0.on_event(index, event);
-    }
-
-    fn on_end(&self, index: usize, task: &FanTask) {
-        self.0.on_end(index, task);
     }
 }

@@ -1,17 +1,11 @@
 //! One whole run against the simulator, in a directory that is gone afterwards: store, runtime, HTTP and wire format.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use tine_fork::AllowAllFilter;
-use tine_fork::run::{RunEvent, RunLimits};
+use tine_fork::run::RunLimits;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider, Reach};
-use tine_runtime::{
-    CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, OnBudget, Permissions, RunOptions,
-    Runtime, system_prompt,
-};
-use tokio_util::sync::CancellationToken;
+use tine_runtime::{Ids, NewRoot, Permissions, RunOptions, Runtime, system_prompt};
 
 use super::Check;
 use crate::connect::ports_without_settings;
@@ -51,21 +45,9 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
     let (database, owners) = (scratch.0.join("tine.db"), scratch.0.join("run"));
     let runtime = Runtime::open(database, owners, ports_without_settings(), None).await?;
     let agent = runtime.create_root(root(directory)).await?;
-    let options = RunOptions {
-        limits: RunLimits { turns: 1, ..RunLimits::default() },
-        permissions: Permissions::new(
-            PermissionMode::ReadOnly,
-            Rules::default(),
-            Arc::new(DenyAll),
-        ),
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
-        cancel: CancellationToken::new(),
-        caching: CachePolicy::default(),
-        filter: Arc::new(AllowAllFilter),
-        confinement: Confinement::default(),
-        crew: Crew::default(),
-        on_budget: OnBudget::End,
-    };
+    let permissions = Permissions::new(PermissionMode::ReadOnly, Rules::default());
+    let limits = RunLimits { turns: 1, ..RunLimits::default() };
+    let options = RunOptions { limits, ..RunOptions::new(permissions) };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
     runtime.close().await?;
     let said = outcome.report.final_text();

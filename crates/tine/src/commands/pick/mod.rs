@@ -155,8 +155,8 @@ async fn workers(context: &Context, args: PickArgs) -> Result<Option<Worked>, Fa
             .hint("`tine worktree list` shows what the forks had done"));
     }
     let agents = fanned.report.tasks.iter().map(|task| task.agent).collect();
-    let refused = fanned.guarded.nobody.refused();
-    Ok(Some(Worked { agents, confinement: fanned.confinement, refused }))
+    let fan::Fanned { confinement, refused, .. } = fanned;
+    Ok(Some(Worked { agents, confinement, refused }))
 }
 
 /// Looks at each, one after the other: checks that run at the same time would disturb each other.

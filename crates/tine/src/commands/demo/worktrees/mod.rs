@@ -16,15 +16,15 @@ use tine_cache::Asked;
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, Reach, TaskStatus};
 use tine_runtime::{
-    Applied, BringSpec, Brought, BroughtOutcome, Candidate, Check, Confinement, FanReport, FanSpec,
-    FanWatcher, Missing, OnConflict, Placement, RunOptions, Runtime, RuntimeError, Start, Work,
-    WorktreeError, WorktreeRefusal, best, try_out,
+    Applied, BringSpec, Brought, BroughtOutcome, Candidate, Check, Confinement, EventFilter,
+    FanReport, FanSpec, Missing, OnConflict, Placement, RunOptions, Runtime, RuntimeError, Start,
+    Work, WorktreeError, WorktreeRefusal, best, try_out,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::home::Home;
+use super::look;
 use super::view::{self, FanView};
-use super::{look, options};
 use crate::cli::DemoArgs;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
@@ -132,14 +132,18 @@ async fn tell(
         missing: Missing::RefuseCommands,
         ..Confinement::default()
     };
-    let options = RunOptions { confinement: confinement.clone(), ..options(permissions, cancel) };
+    let options = RunOptions {
+        confinement: confinement.clone(),
+        cancel: cancel.clone(),
+        ..RunOptions::new(permissions)
+    };
     let (root, _) = look(runtime, screen, (MODEL, checkout, PROMPT), &options).await?;
     let unreadable = |error: io::Error| Failure::failed("cannot read the checkout").because(&error);
     let file = story::begun(checkout)
         .map_err(unreadable)?
         .ok_or_else(|| Failure::failed("the root agent has begun nothing"))?;
     let titles = WAYS.map(str::to_owned).to_vec();
-    let view = Arc::new(FanView::new(Arc::clone(screen), checkout.to_owned(), titles));
+    let mut view = FanView::new(Arc::clone(screen), titles);
     let spec = FanSpec {
         fork: tine_runtime::ForkSpec {
             place: Placement::Worktree(Start::State),
@@ -148,7 +152,8 @@ async fn tell(
         directives: WAYS.map(story::directive).to_vec(),
         plan: Asked::Leader,
     };
-    let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
+    let stream = runtime.subscribe(EventFilter::Tree(root));
+    let fan = stream.during(runtime.fan(spec, &options), |heard| view.heard(&heard)).await;
     view.end();
     let fan = fan?;
     if cancel.is_cancelled() {
