@@ -172,10 +172,8 @@ impl Runtime {
             submodules: placed.submodules,
         });
         let open_calls = match fork_point {
-            Some(_) if parent.state == AgentState::Running => {
-                open_calls(&self.fold(parent.id, fork_point).await?)
-            }
-            _ => Vec::new(),
+            Some(_) => self.running_calls(&parent, fork_point).await?,
+            None => Vec::new(),
         };
         let parent = parent.id;
         Ok(ForkMade { child, parent, fork_point, record, moved_from, digest, worktree, open_calls })
@@ -189,6 +187,18 @@ impl Runtime {
         let Some(asked) = spec.at else { return Ok((spec, None)) };
         let at = self.boundary(spec.parent, asked).await?;
         Ok((ForkSpec { at: Some(at), ..spec }, (at != asked).then_some(asked)))
+    }
+
+    /// The calls of a running agent whose results a fork does not have: one at this entry, or at the head.
+    pub async fn running_calls(
+        &self,
+        parent: &AgentRecord,
+        at: Option<EntryId>,
+    ) -> Result<Vec<OpenCall>, RuntimeError> {
+        match parent.state {
+            AgentState::Running => Ok(open_calls(&self.fold(parent.id, at).await?)),
+            AgentState::Idle | AgentState::Interrupted | AgentState::Dead => Ok(Vec::new()),
+        }
     }
 
     /// Waits until no call of an agent runs, so that a fork has the results of all. Returns the entry behind them; `None` where nothing had

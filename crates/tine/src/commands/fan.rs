@@ -30,7 +30,7 @@ use crate::limits::Guarded;
 use crate::output;
 use crate::prompt::or_stdin;
 use crate::render::crew::{CrewLines, missed_line};
-use crate::render::json::{Denied, UsageShape};
+use crate::render::json::{Denied, OpenCallShape, UsageShape};
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
 use crate::render::task::flagged;
@@ -47,6 +47,9 @@ struct FanShape<'a> {
     parent: String,
     fork_point: Option<i64>,
     tasks: Vec<TaskShape<'a>>,
+    /// Calls that ran in the parent, and whose results the workers do not know.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    open_calls: &'a [OpenCallShape],
     /// Calls that were refused because nobody could be asked; as in `tine run --json`.
     denied: Vec<Denied>,
     cache: CacheShape<'a>,
@@ -141,7 +144,7 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
     let refused = &fanned.refused;
     let unseen = unseen(context, report).await;
     if json {
-        output::json(&shape(report, &unseen, refused))?;
+        output::json(&shape(&fanned, &unseen))?;
     } else if context.terminal.is_some() {
         // The reports are in the parent's conversation.
         output::write_out(&unseen_text(report, &unseen))?;
@@ -168,6 +171,7 @@ pub(super) struct Fanned {
     failed_calls: Vec<String>,
     /// Calls that were refused because nobody could be asked.
     pub(super) refused: Vec<Refusal>,
+    open_calls: Vec<OpenCallShape>,
 }
 
 /// Runs a fan and shows how it goes; `None` where the user has only asked for its price, or has not agreed to it.
@@ -202,7 +206,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     }
     let confinement = of_workers(context, &args.spread.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, "each worker"));
-    let directory = record.directory;
+    let directory = record.directory.clone();
     warn_of_gaps(&confinement, Path::new(&directory));
     let guarded = Guarded::new(context, &args.spread.limits, &screen, true)?;
     let terminal = context.terminal.as_ref();
@@ -222,6 +226,11 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         say_under_way(context.runtime.under_way(parent).await?);
         say_submodules(&context.runtime.submodules_left(parent).await?);
     }
+    let open_calls = match fork.inherit {
+        Inherit::Fresh => Vec::new(),
+        _ => OpenCallShape::all(&context.runtime.running_calls(&record, at).await?),
+    };
+    OpenCallShape::say(&open_calls);
     let plan = asked(args.spread.plan);
     let mut shown = Shown {
         screen: Arc::clone(&screen),
@@ -245,7 +254,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     let report = fanned?;
     let failed_calls = shown.tally.failed();
     let refused = guarded.asked.refused(&context.runtime, parent).await?;
-    Ok(Some(Fanned { report, cancel, confinement, failed_calls, refused }))
+    Ok(Some(Fanned { report, cancel, confinement, failed_calls, refused, open_calls }))
 }
 
 /// What no diff shows of what each worker left, for a worktree of which nothing is said looks as if it were as it had begun.
@@ -340,7 +349,8 @@ fn verdict(
         .hint("`tine run --resume AGENT` goes on with one of them; `tine ps` lists them"))
 }
 
-fn shape<'a>(report: &'a FanReport, unseen: &[Unseen], refused: &[Refusal]) -> FanShape<'a> {
+fn shape<'a>(fanned: &'a Fanned, unseen: &[Unseen]) -> FanShape<'a> {
+    let Fanned { report, refused, open_calls, .. } = fanned;
     let tasks = report.tasks.iter().zip(unseen).map(|(task, unseen)| {
         let worktree = task.worktree.as_ref().map(|worktree| WorkShape::with(worktree, unseen));
         TaskShape { worktree, ..task_shape(task) }
@@ -349,6 +359,7 @@ fn shape<'a>(report: &'a FanReport, unseen: &[Unseen], refused: &[Refusal]) -> F
         parent: report.parent.to_string(),
         fork_point: report.fork_point.map(|entry| entry.0),
         tasks: tasks.collect(),
+        open_calls,
         denied: refused.iter().map(Denied::from).collect(),
         cache: cache_shape(&report.cache),
     }

@@ -23,10 +23,9 @@ use crate::interrupt::interruptible;
 use crate::open::work_directory;
 use crate::output;
 use crate::prompt::Prompt;
-use crate::render::json::ForkShape;
+use crate::render::json::{ForkShape, OpenCallShape};
 use crate::render::worktree::{PlaceShape, say_left_out, say_submodules, say_under_way};
 use crate::talk::Talk;
-use tine_tui::words::one_line;
 
 /// Why an estimate is refused.
 pub(super) const ONLY_PLAIN: &str =
@@ -196,17 +195,7 @@ fn say(made: &ForkMade) {
             "note: moved from entry {asked} to {at}: the results of the calls in {asked} belong to them"
         ));
     }
-    let tools: Vec<_> = made.open_calls.iter().map(|call| one_line(&call.tool)).collect();
-    match tools.as_slice() {
-        [] => {}
-        [tool] => output::say(&format!(
-            "note: forked while {tool} was running; its result is not in the fork"
-        )),
-        tools => output::say(&format!(
-            "note: forked while {} were running; their results are not in the fork",
-            tools.join(", ")
-        )),
-    }
+    OpenCallShape::say(&OpenCallShape::all(&made.open_calls));
     say_confined(made);
     if let Some(worktree) = &made.worktree {
         PlaceShape::from(worktree).say();

@@ -20,7 +20,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine task start, tine task resume",
-            r#"{"agent","task","spawner","status":"started"|"resumed"|"queued","log","worktree":{"path"}|null}; with --wait the task"#,
+            r#"{"agent","task","spawner","status":"started"|"resumed"|"queued","log","worktree":{"path"}|null,"open_calls":as in tine fork}; with --wait the task"#,
         ),
         ("tine task list", r#"{"tasks":[task]}"#),
         (
@@ -50,7 +50,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine fan",
-            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","flags","worktree":{"path","files","commits"}|null}],"denied":[as in tine run],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}; a worktree has "made" and "repositories" of `tine diff` where there are any"#,
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","flags","worktree":{"path","files","commits"}|null}],"open_calls":as in tine fork,"denied":[as in tine run],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}; a worktree has "made" and "repositories" of `tine diff` where there are any"#,
         ),
         (
             "tine eval",

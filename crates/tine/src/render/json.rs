@@ -1,13 +1,15 @@
 //! The JSON shapes of a run: promises to scripts. Fields may be added, never renamed or removed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tine_model::{AgentRecord, Leftover, Usage};
 use tine_runtime::{ForkMade, OpenCall};
 
 use crate::ask::Refusal;
 use crate::ending::Ended;
+use crate::output;
 use crate::render::task::TaskShape;
 use crate::render::worktree::PlaceShape;
+use tine_tui::words::one_line;
 
 /// Token counts of one request, or a sum. A part that the provider does not report is `null`, which is not zero.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -107,7 +109,7 @@ impl RunResult {
             fork_point: record.fork_point.map(|entry| entry.0),
             context: record.context.as_str(),
             moved_from: made.and_then(|made| made.moved_from).map(|entry| entry.0),
-            open_calls: made.map(open_calls).unwrap_or_default(),
+            open_calls: made.map(|made| OpenCallShape::all(&made.open_calls)).unwrap_or_default(),
             outcome: ended.outcome.unwrap_or("failed"),
             text: ended.text.clone(),
             turns: ended.turns,
@@ -128,16 +130,33 @@ impl RunResult {
     }
 }
 
-/// A call without a result.
-#[derive(Debug, Serialize)]
-struct OpenCallShape {
+/// A call that ran in the parent of a fork, and whose result the fork does not have.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpenCallShape {
     id: String,
     tool: String,
 }
 
-fn open_calls(made: &ForkMade) -> Vec<OpenCallShape> {
-    let shape = |call: &OpenCall| OpenCallShape { id: call.id.0.clone(), tool: call.tool.clone() };
-    made.open_calls.iter().map(shape).collect()
+impl OpenCallShape {
+    pub(crate) fn all(calls: &[OpenCall]) -> Vec<Self> {
+        let shape = |call: &OpenCall| Self { id: call.id.0.clone(), tool: call.tool.clone() };
+        calls.iter().map(shape).collect()
+    }
+
+    /// Tells a person of them.
+    pub(crate) fn say(calls: &[Self]) {
+        let tools: Vec<_> = calls.iter().map(|call| one_line(&call.tool)).collect();
+        match tools.as_slice() {
+            [] => {}
+            [tool] => output::say(&format!(
+                "note: forked while {tool} was running; its result is not in the fork"
+            )),
+            tools => output::say(&format!(
+                "note: forked while {} were running; their results are not in the fork",
+                tools.join(", ")
+            )),
+        }
+    }
 }
 
 /// `tine fork AGENT --json`, without a prompt.
@@ -166,7 +185,7 @@ impl From<&ForkMade> for ForkShape {
             fork_point: made.fork_point.map(|entry| entry.0),
             context: made.record.context.as_str(),
             moved_from: made.moved_from.map(|entry| entry.0),
-            open_calls: open_calls(made),
+            open_calls: OpenCallShape::all(&made.open_calls),
             worktree: made.worktree.as_ref().map(PlaceShape::from),
             reach: made.record.reach.as_str(),
         }

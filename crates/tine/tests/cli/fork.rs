@@ -290,6 +290,7 @@ fn another_model_is_refused_with_what_it_would_cost() {
 fn busy() -> (Home, std::process::Child) {
     let home = Home::new();
     let scenario = "name = \"busy\"\n\
+        [[turn]]\nwhen = { user_contains = \"look\" }\ntext = \"Scope: all\"\n\
         [[turn]]\nwhen = { user_contains = \"go\", tool_results = 0 }\n\
         tool_calls = [{ name = \"Bash\", input = { command = \"cat gate\" } }]\n\
         [[turn]]\ntext = \"It said {{tool_result.last}}\"\n";
@@ -327,6 +328,18 @@ fn a_fork_in_the_middle_of_a_call_says_which_calls_are_open() {
     --- stderr
     Forked [AGENT8] from [AGENT8] at entry 8
     "#);
+}
+
+#[test]
+fn workers_that_are_forked_in_the_middle_of_a_call_say_so_too() {
+    let (home, run) = busy();
+    let task = ["task", "start", "busy", "look", "--fork", "--json"];
+    let fan = ["fan", "busy", "-d", "look", "--json"];
+    for words in [&task[..], &fan[..]] {
+        let made = home.json(words);
+        assert_eq!(made["open_calls"][0]["tool"], "Bash", "{made}");
+    }
+    release(&home, run);
 }
 
 #[test]

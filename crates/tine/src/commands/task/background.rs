@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::fail::{FAILED, Failure};
 use crate::output;
 use crate::prompt::{is_stdin, or_stdin};
+use crate::render::json::OpenCallShape;
 use crate::render::worktree::PlaceShape;
 
 /// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
@@ -42,6 +43,9 @@ pub(super) struct Begun {
     log: Option<PathBuf>,
     /// The worker's own worktree; `null` where it has none.
     worktree: Option<PlaceShape>,
+    /// Calls that ran in the spawner, and whose results the worker does not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<OpenCallShape>,
 }
 
 impl Begun {
@@ -50,8 +54,9 @@ impl Begun {
         context: &Context,
         task: AgentId,
         spawner: AgentId,
+        open_calls: Vec<OpenCallShape>,
     ) -> Result<Self, Failure> {
-        Self::of(context, (task, spawner), "started").await
+        Ok(Self { open_calls, ..Self::of(context, (task, spawner), "started").await? })
     }
 
     /// A task that was resumed, or will be.
@@ -80,11 +85,13 @@ impl Begun {
             status: status.to_owned(),
             log: context.detached.clone(),
             worktree: worktree.as_ref().map(PlaceShape::from),
+            open_calls: Vec::new(),
         })
     }
 
-    /// Tells a person where the worker works, where that is its own.
+    /// Tells a person where the worker works, where that is its own, and what it does not know.
     pub(super) fn say_where(&self) {
+        OpenCallShape::say(&self.open_calls);
         self.worktree.iter().for_each(PlaceShape::say);
     }
 

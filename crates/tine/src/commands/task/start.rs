@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::crew::worker_of;
 use crate::fail::Failure;
 use crate::prompt::is_stdin;
+use crate::render::json::OpenCallShape;
 use crate::render::worktree::{say_submodules, say_under_way};
 
 /// Why a fork cannot be resumed in the same breath.
@@ -74,8 +75,12 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
         limits: work.options.crew.limits,
     };
     budget::change(context, spawner, args.how.limits.tree.changes()).await?;
+    let running = match spawn.fork.inherit {
+        Inherit::Fresh => Vec::new(),
+        _ => context.runtime.running_calls(&record, at).await?,
+    };
     let task = context.runtime.start_task(spawn, &work.options).await?;
-    let begun = Begun::started(context, task, spawner).await?;
+    let begun = Begun::started(context, task, spawner, OpenCallShape::all(&running)).await?;
     work.stay(task, &begun).await
 }
 
