@@ -10,7 +10,7 @@ use tine_store::{
 
 use crate::confine::ReachWish;
 use crate::error::RuntimeError;
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 use crate::inherit::{Inherit, Inherited};
 use crate::runtime::{NewHead, Runtime};
 use crate::worktrees::{Cause, Placed, WORKTREES_AT_ONCE};

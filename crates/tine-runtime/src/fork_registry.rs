@@ -12,7 +12,7 @@ use tine_store::{Lease, StoreError};
 use crate::budget::OnBudget;
 use crate::children::Births;
 use crate::error::RuntimeError;
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 use crate::journal::StoreJournal;
 use crate::runtime::Runtime;
 use crate::worktrees::Cause as Reason;

@@ -18,12 +18,14 @@ use crate::budget::OnBudget;
 use crate::children::Births;
 use crate::confine::{Confinement, ReachWish};
 use crate::error::RuntimeError;
-use crate::fork::ForkSpec;
 use crate::fork_guard::ForkGuard;
+use crate::fork_spec::ForkSpec;
 use crate::inherit::Inherit;
 use crate::names::check_name;
 use crate::permission::Permissions;
-use crate::run::{Prepared, RunOptions, RunOutcome};
+use crate::prepared::Prepared;
+use crate::run::RunOutcome;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 use crate::worktrees::Cause;
 

@@ -20,7 +20,7 @@ use tine_wire::{Head, HeadParts};
 
 use crate::cache::CachePolicy;
 use crate::codec;
-use crate::crew::Definitions;
+use crate::crew::definition::Definitions;
 use crate::error::RuntimeError;
 use crate::fold::Fold;
 use crate::prompt::environment_note;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tine_fork::envelope::{escape_frame_line, escape_frame_tags};
 
-use crate::crew::Definitions;
+use crate::crew::definition::Definitions;
 
 /// The system prompt of a new lineage. It holds nothing that changes: no time, no directory, no names. `instructions` are
 /// the project's own, as they were when the agent was made.

@@ -3,21 +3,19 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_fork::cache::Seat;
-use tine_fork::run::{Compactor, Observer, Run, RunError, RunEvent, RunLimits, RunReport};
-use tine_fork::{AllowAllFilter, ToolFilter};
+use tine_fork::run::{Compactor, Observer, Run, RunError, RunEvent, RunReport};
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
 use tine_store::{Lease, MailId, SetState, StoreError};
 use tine_tools::{AGENT_VARIABLE, Gap, Place};
-use tokio_util::sync::CancellationToken;
 
 use crate::attach::Prompt;
 use crate::budget::{OnBudget, Purse};
-use crate::cache::CachePolicy;
 use crate::confine::Confinement;
-use crate::crew::{Crew, Definitions, WorkerRole, told, worker_options};
+use crate::crew::definition::Definitions;
+use crate::crew::role::WorkerRole;
+use crate::crew::told::{told, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
@@ -25,10 +23,12 @@ use crate::journal::StoreJournal;
 use crate::live::{Entered, Stop};
 use crate::load::Loaded;
 use crate::permission::Permissions;
+use crate::prepared::Prepared;
 use crate::prompt::{environment_note, moved_notice};
 use crate::queue::Queue;
 use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 use crate::servers::{Server, Servers};
 use crate::title;
@@ -37,43 +37,6 @@ use crate::writers::{Writers, Writing};
 
 /// How often a run looks what other processes ask of it. Costs one small read of the store.
 const HEED_POLL: Duration = Duration::from_millis(250);
-
-/// How a run is to go.
-#[derive(Clone)]
-pub struct RunOptions {
-    /// Where it stops by itself.
-    pub limits: RunLimits,
-    /// What it may do.
-    pub permissions: Permissions,
-    /// Stops it.
-    pub cancel: CancellationToken,
-    /// How the cache is used.
-    pub caching: CachePolicy,
-    /// What it may call at all, whatever is allowed.
-    pub filter: Arc<dyn ToolFilter>,
-    /// How its tools are confined.
-    pub confinement: Confinement,
-    /// What its model may start.
-    pub crew: Crew,
-    /// What it does when a cap of its tree is used up.
-    pub on_budget: OnBudget,
-}
-
-impl RunOptions {
-    /// A run with these permissions and nothing else out of the ordinary: it ends at a cap of its tree, and nothing stops it.
-    pub fn new(permissions: Permissions) -> Self {
-        Self {
-            limits: RunLimits::default(),
-            permissions,
-            cancel: CancellationToken::new(),
-            caching: CachePolicy::default(),
-            filter: Arc::new(AllowAllFilter),
-            confinement: Confinement::default(),
-            crew: Crew::default(),
-            on_budget: OnBudget::End,
-        }
-    }
-}
 
 /// A run that is over.
 #[derive(Debug)]
@@ -91,20 +54,6 @@ pub enum Said {
     Ran(Box<RunOutcome>),
     /// It reads them at its next turn: another run has it.
     Mailed(MailId),
-}
-
-/// One agent's run, prepared: the lease is held.
-pub(crate) struct Prepared<'a> {
-    pub(crate) loaded: Loaded,
-    pub(crate) lease: Lease,
-    pub(crate) llm: &'a dyn tine_llm::LlmClient,
-    pub(crate) seat: Option<Seat>,
-    pub(crate) label: Option<String>,
-    pub(crate) entered: &'a Entered,
-    /// Whether the prompt stands before mail that waits.
-    pub(crate) prompt_first: bool,
-    /// Whether what somebody kept for the end of its work is part of this run.
-    pub(crate) takes_follow_ups: bool,
 }
 
 impl Runtime {

@@ -17,7 +17,7 @@ use tine_wire::{Head, HeadParts, ToolDeclaration};
 use tokio_util::task::TaskTracker;
 
 use crate::backgrounds::Backgrounds;
-use crate::crew_tools;
+use crate::crew_tools::specs::SPECS;
 use crate::error::RuntimeError;
 use crate::events::Events;
 use crate::fork_guard::Forking;
@@ -30,7 +30,7 @@ use crate::ports::Ports;
 use crate::rule_book::RuleBook;
 use crate::servers::Servers;
 use crate::store_waits::{StoreWaits, WaitListener};
-use crate::worktrees::WorktreePolicy;
+use crate::worktrees::policy::WorktreePolicy;
 
 /// Looks whether a process has let go of an agent that it runs no more, and the pause behind each: two seconds in all.
 const LETS_GO_LOOKS: u32 = 40;
@@ -255,7 +255,7 @@ impl Runtime {
     /// The tools that a new agent is told of, in name order.
     fn declared(&self) -> Vec<&ToolSpec> {
         let own = self.toolbox.specs().filter(|spec| self.declares_repl || spec.name != Repl::NAME);
-        let crew = crew_tools::SPECS.iter().filter(|_| self.declares_crew);
+        let crew = SPECS.iter().filter(|_| self.declares_crew);
         let mut specs: Vec<&ToolSpec> = own.chain(crew).collect();
         specs.sort_by_key(|spec| spec.name);
         specs

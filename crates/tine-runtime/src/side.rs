@@ -12,7 +12,8 @@ use crate::aside::Aside;
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
-use crate::fork::{ForkMade, ForkSpec};
+use crate::fork::ForkMade;
+use crate::fork_spec::ForkSpec;
 use crate::runtime::Runtime;
 
 /// Why the request stopped, in its record: it is none of the conversation's own.

@@ -2,7 +2,7 @@
 
 use tine_model::{AgentId, EntryId};
 
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 use crate::inherit::Inherit;
 use crate::model_words::ModelWords;
 use crate::slash_error::SlashError;

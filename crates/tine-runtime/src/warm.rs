@@ -10,7 +10,7 @@ use tine_llm::{LlmClient, Progress};
 use tine_model::{AgentId, EntryId, Lifetime, Message, RequestId, StopReason};
 
 use crate::journal::request_row;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 use crate::stop_words;
 

@@ -28,7 +28,8 @@ use crate::fan_report::{FanTask, as_told, ended, failed};
 use crate::live::Entered;
 use crate::load::Loaded;
 use crate::notice::task_notice;
-use crate::run::{Prepared, RunOptions};
+use crate::prepared::Prepared;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 
 /// The error of a worker that panicked.

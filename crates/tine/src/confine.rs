@@ -15,10 +15,6 @@ use crate::environment::variable;
 use crate::fail::{Failure, PERMISSION};
 use crate::output;
 
-/// What is said where a user asked for commands without a wall's means.
-pub(crate) const ADVICE: &str =
-    "`tine doctor` says what is missing here; `--confine off` runs commands without a wall";
-
 /// What follows for workers where no layer of a wall can keep files.
 pub(crate) const NO_COMMANDS: &str = "this system can neither make namespaces nor use Landlock: commands of workers and of other confined runs are refused, \
      their file tools work";

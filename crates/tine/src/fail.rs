@@ -27,6 +27,10 @@ pub(crate) const TURN_LIMIT: u8 = 53;
 pub(crate) const TOOL_FAILED: u8 = 54;
 /// The budget was spent.
 pub(crate) const BUDGET: u8 = 55;
+/// What is said where a user asked for commands without a wall's means.
+const WALL_ADVICE: &str =
+    "`tine doctor` says what is missing here; `--confine off` runs commands without a wall";
+
 /// A tool call was refused because nobody could be asked.
 pub(crate) const PERMISSION: u8 = 56;
 /// The time limit was reached.
@@ -386,9 +390,9 @@ impl From<RuntimeError> for Failure {
                 .hint("write it to a file, and send a message that names the file"),
             RuntimeError::Wall(WallError::Network) => told
                 .hint("a run without --network, confine.network and worktree.setup_network needs none of this")
-                .hint(crate::confine::ADVICE),
+                .hint(WALL_ADVICE),
             RuntimeError::Wall(_) | RuntimeError::WriteRoot(_) | RuntimeError::Confinement => {
-                told.hint(crate::confine::ADVICE)
+                told.hint(WALL_ADVICE)
             }
             RuntimeError::Owner(_) => told
                 .hint("make the directory writable, or set TINE_HOME to a directory that is"),

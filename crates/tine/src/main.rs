@@ -13,6 +13,7 @@ mod connect;
 mod context;
 mod credentials;
 mod crew;
+mod detached;
 mod dirs;
 mod durations;
 mod editor;

@@ -10,10 +10,10 @@ use tine_runtime::{
 use tokio_util::sync::CancellationToken;
 
 use crate::caching::policy;
-use crate::commands::begin;
 use crate::config::Config;
 use crate::confine::around_notes;
 use crate::context::Context;
+use crate::detached::begin;
 use crate::fail::Failure;
 use tine_tui::words::one_line;
 

@@ -17,7 +17,7 @@ use crate::error::RuntimeError;
 use crate::hidden::{Hidden, HiddenSpec};
 use crate::inherit::Inherit;
 use crate::model_words::ModelWords;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 
 /// The limits of a summary.

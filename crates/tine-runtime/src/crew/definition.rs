@@ -9,6 +9,9 @@ use crate::model_words::ModelWords;
 use serde::Deserialize;
 use tine_guard::PermissionMode;
 
+/// The type of a worker that starts from the conversation.
+pub(crate) const FORK: &str = "fork";
+
 /// Largest file, in bytes. What is longer is not a prompt.
 pub const DEFINITION_BYTES_MAX: usize = 64 * 1024;
 
@@ -123,7 +126,7 @@ impl AgentDefinition {
             let why = "it is one word of at most 64 letters, digits, `-`, `_` and `.`".to_owned();
             return Err(bad("name", name, why));
         }
-        if name == super::spawn::FORK {
+        if name == FORK {
             let why = "that word starts a worker from the conversation".to_owned();
             return Err(bad("name", name, why));
         }

@@ -7,58 +7,20 @@
 //! model is done, its run waits for its workers (`rest.rs`), gets the mail of those that end together as one message, and goes
 //! on.
 
-mod definition;
+pub(crate) mod definition;
 mod gate;
 mod policy;
-mod role;
+pub(crate) mod role;
+pub(crate) mod setup;
 mod spawn;
+pub(crate) mod told;
 
-use std::sync::Arc;
-
-use tine_fork::run::RunLimits;
-use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
-
-use crate::confine::Confinement;
-
+pub(crate) use definition::FORK;
 pub use definition::{AgentDefinition, DEFINITION_BYTES_MAX, DefinitionError, Definitions};
 pub(crate) use gate::refusal;
 pub use policy::{ForkChoice, SpawnPolicy};
 pub(crate) use role::WorkerRole;
+pub use setup::Crew;
 pub use spawn::Spawn;
-pub(crate) use spawn::{FORK, Spawner, told, worker_options};
-
-/// What a run's model may start, and how that runs.
-#[derive(Clone)]
-pub struct Crew {
-    /// The rules.
-    pub policy: SpawnPolicy,
-    /// Where a worker's run stops by itself.
-    pub limits: RunLimits,
-    /// How workers' tools are confined.
-    pub confinement: Confinement,
-    /// Forks that are estimated to cost more than this, in USD, are asked about; `None` asks about none.
-    pub confirm_above: Option<f64>,
-    /// True if worktrees are made without a question where the checkout's own git settings name programs.
-    pub trusts_programs: bool,
-    /// Whether a worker whose end looks wrong is asked once to mend it.
-    pub nudges: bool,
-    /// The parts of its agenda that an agent hands on to workers that are forked from it.
-    pub inherits: Inherits,
-    /// The agents that can be started by name.
-    pub definitions: Arc<Definitions>,
-}
-
-impl Default for Crew {
-    fn default() -> Self {
-        Self {
-            policy: SpawnPolicy::default(),
-            limits: RunLimits { turns: WORKER_TURNS_DEFAULT, ..RunLimits::default() },
-            confinement: Confinement::default(),
-            confirm_above: None,
-            trusts_programs: false,
-            nudges: true,
-            inherits: Inherits::default(),
-            definitions: Arc::default(),
-        }
-    }
-}
+pub(crate) use spawn::Spawner;
+pub(crate) use told::{told, worker_options};

@@ -3,9 +3,9 @@
 use tine_fork::envelope::escape_frame_tags;
 use tine_model::ContextMode;
 
-use super::{AgentDefinition, Definitions};
+use super::definition::{AgentDefinition, Definitions};
 use crate::error::RuntimeError;
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 
 /// The parts of a fork that count in every run of a worker, whoever runs it.
 #[derive(Debug, Clone)]

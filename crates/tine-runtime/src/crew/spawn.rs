@@ -1,33 +1,23 @@
 //! Starting a worker: rows first, in one transaction; then its run, on a task of this process.
 
-use std::sync::Arc;
-
-use tine_fork::ToolFilter;
-use tine_fork::run::{Conversation, RunLimits, Snapshot};
-use tine_fork::worker::{Inherits, fresh_directive, worker_directive};
-use tine_guard::PermissionMode;
-use tine_model::{AgentId, AgentRecord, Block, Message, RawJson, Role, Standing, StopKind};
+use tine_fork::run::{RunLimits, Snapshot};
+use tine_model::{AgentId, AgentRecord, Standing, StopKind};
 use tine_store::{Forked, NewTask, StoreError};
 
+use super::role::WorkerRole;
+use super::told::{ToldPlace, told, worker_options};
 use crate::children::Births;
-use crate::confine::Confinement;
-use crate::crew::{AgentDefinition, Definitions, WorkerRole};
 use crate::error::RuntimeError;
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 use crate::inherit::Inherit;
 use crate::names::check_name;
-use crate::permission::Permissions;
-use crate::prompt::environment_note;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 use crate::worker::{Start, WorkerRun};
 use crate::worktrees::Cause;
 
 /// Most workers that one run has at the same time, at any depth. More would overrun every provider's rate limits, and the machine's.
 const WORKERS_LIVE_MAX: usize = 256;
-
-/// The type of a worker that starts from the conversation.
-pub(crate) const FORK: &str = "fork";
 
 /// A worker to be started.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,93 +135,5 @@ impl Runtime {
     pub(crate) fn start(&self, run: WorkerRun, options: RunOptions) {
         let runtime = self.clone();
         self.tasks().spawn(async move { runtime.work_alone(run, &options).await });
-    }
-}
-
-/// The options of a worker's run: those of the run that starts it, and never more than it may itself.
-pub(crate) fn worker_options(
-    options: &RunOptions,
-    role: &WorkerRole,
-    limits: RunLimits,
-) -> RunOptions {
-    let crew = &options.crew;
-    let (mut permissions, mut filter) = (options.permissions.clone(), Arc::clone(&options.filter));
-    let mut turns = limits.turns;
-    if let Some(definition) = &role.agent {
-        permissions = narrowed(permissions, definition.permission_mode);
-        filter = Arc::new(OnlyItsTools { definition: definition.clone(), rest: filter });
-        turns = definition.max_turns.map_or(turns, |most| most.min(turns));
-    }
-    RunOptions {
-        limits: RunLimits { turns, ..limits },
-        permissions,
-        filter,
-        // What is stored with the worker bounds it by itself; whoever takes it up again lends it no more than it has.
-        confinement: Confinement {
-            reach: options.confinement.reach.clone(),
-            ..crew.confinement.clone()
-        },
-        ..options.clone()
-    }
-}
-
-/// Permissions with the stricter of two modes.
-fn narrowed(permissions: Permissions, mode: Option<PermissionMode>) -> Permissions {
-    let mode = permissions.mode.narrowed(mode);
-    Permissions { mode, ..permissions }
-}
-
-/// Refuses what the definition does not give.
-struct OnlyItsTools {
-    definition: AgentDefinition,
-    rest: Arc<dyn ToolFilter>,
-}
-
-impl ToolFilter for OnlyItsTools {
-    fn allows(&self, tool: &str, input: &RawJson) -> bool {
-        self.definition.has_tool(tool) && self.rest.allows(tool, input)
-    }
-
-    fn denial_message(&self, tool: &str, input: &RawJson) -> String {
-        match self.definition.has_tool(tool) {
-            true => self.rest.denial_message(tool, input),
-            false => {
-                let name = &self.definition.name;
-                format!("The agent `{name}` does not have the tool `{tool}`. Do without it.")
-            }
-        }
-    }
-}
-
-/// What a worker is told of the place where it works.
-pub(crate) struct ToldPlace {
-    directory: String,
-    /// Of the worktree, where that is its own.
-    notice: Option<String>,
-}
-
-/// The first message of a worker. Where the model forgets its reasoning when somebody speaks, the directive is part of the last
-/// open call's result, so that what stands before it stays what it was.
-pub(crate) fn told(
-    (role, prompt): (&WorkerRole, &str),
-    (conversation, place): (&Conversation, &ToldPlace),
-    (strips_reasoning, inherits): (bool, &Inherits),
-) -> Message {
-    if !role.has_history() {
-        let note = environment_note(place.directory.as_ref(), &Definitions::default());
-        let blocks = [note].into_iter().chain(place.notice.clone());
-        let blocks = blocks.chain([fresh_directive(prompt)]).map(Block::Text);
-        return Message::new(Role::User, blocks.collect());
-    }
-    let texts = place.notice.clone().into_iter().chain(role.instructions());
-    let texts = texts.chain([worker_directive(prompt, inherits)]);
-    let last = conversation.history().last().map(|item| &item.message);
-    let open = last.filter(|message| message.role() == Role::Assistant);
-    match open.and_then(|message| message.tool_calls().last()) {
-        Some(call) if strips_reasoning => {
-            let text = texts.collect::<Vec<_>>().join("\n\n");
-            Message::new(Role::User, vec![Block::result(call.clone(), text, false)])
-        }
-        _ => Message::new(Role::User, texts.map(Block::Text).collect()),
     }
 }

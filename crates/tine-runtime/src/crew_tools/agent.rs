@@ -12,9 +12,10 @@ use tine_worktree::programs_in_settings;
 use super::arguments::{
     AgentArguments, ContextArgument, Isolation, StartArguments, bounded, description, read,
 };
-use super::{CrewTool, CrewTools, Told};
+use super::specs::CrewTool;
+use super::{CrewTools, Told};
 use crate::crew::{AgentDefinition, FORK, Spawn, Spawner};
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 use crate::inherit::Inherit;
 use crate::model_words::ModelWords;
 use crate::tasks::OUTPUT_WAIT_MAX;

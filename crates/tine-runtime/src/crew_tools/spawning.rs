@@ -1,6 +1,6 @@
 //! Which tools start agents, whoever provides them.
 
-use super::CrewTool;
+use super::specs::CrewTool;
 
 /// What stands before the names of tools of an MCP server: `mcp__SERVER__TOOL`.
 const MCP: &str = "mcp__";

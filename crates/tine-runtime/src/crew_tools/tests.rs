@@ -1,3 +1,4 @@
+use super::specs::SPECS;
 use super::*;
 
 #[test]

@@ -30,12 +30,12 @@ use crate::codec;
 use crate::confine::ReachWish;
 use crate::crew::Crew;
 use crate::error::RuntimeError;
-use crate::fork::ForkSpec;
+use crate::fork_spec::ForkSpec;
 use crate::hidden::HiddenSpec;
 use crate::inherit::Inherit;
 use crate::memory::{self, Notes, Projects};
 use crate::model_words::ModelWords;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::runtime::{NewHead, Runtime};
 
 pub use gates::{DreamRules, Gate};

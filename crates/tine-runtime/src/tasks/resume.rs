@@ -5,7 +5,7 @@ use tine_store::StoreError;
 
 use crate::crew::{WorkerRole, told, worker_options};
 use crate::error::RuntimeError;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 use crate::tasks::TaskView;
 use crate::worker::{Start, WorkerRun};

@@ -4,7 +4,7 @@ use tine_model::AgentId;
 
 use crate::crew::{Spawn, Spawner};
 use crate::error::RuntimeError;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 
 impl Runtime {

@@ -12,8 +12,9 @@ use tine_worktree::{
     Obstacle, OnConflict, Outcome, Repository, Snapshot, Uncommitted, WorktreeError,
 };
 
+use super::checkouts::{any_checkout, blocking, checkout, name_of, worktree_of};
 use super::standing::Standing;
-use super::{Unseen, any_checkout, blocking, checkout, name_of, worktree_of};
+use super::view::Unseen;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

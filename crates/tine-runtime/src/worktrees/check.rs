@@ -10,7 +10,8 @@ use tine_tools::{AGENT_VARIABLE, Bash, Limits, Place, Tool};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Cause, Home};
+use super::home::Home;
+use super::ready::Cause;
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;

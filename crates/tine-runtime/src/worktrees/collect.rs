@@ -9,10 +9,10 @@ use tine_worktree::{
     Found, Name, Refusal as WorktreeRefusal, Removed, Repository, Worktree, WorktreeError,
 };
 
+use super::checkouts::{any_checkout, blocking, name_of, worktree_of};
 use super::ready::Cause;
 use super::standing::{Standing, refuse_moved};
 use super::view::{WorktreeState, WorktreeView};
-use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -8,10 +8,10 @@ use tine_fork::stray::Done;
 use tine_guard::filter::{FilterError, WorkerFilter};
 use tine_model::{AgentId, AgentRecord, RawJson, Reach, WorktreeRecord};
 
+use super::checkouts::{any_checkout, blocking, name_of, worktree_of};
 use super::place::text;
 use super::ready::{Cause, Unready};
 use super::standing::{Standing, refuse_moved};
-use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::prompt::worktree_notice;

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use tine_model::AgentId;
 use tine_worktree::{FoundState, Repository, WorktreeError};
 
-use super::{WorktreePolicy, blocking, name_of};
+use super::checkouts::{blocking, name_of};
+use super::policy::WorktreePolicy;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tine_worktree::{Mended, unended_changes};
 
-use super::{blocking, checkout};
+use super::checkouts::{blocking, checkout};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -8,12 +8,14 @@
 
 mod bring;
 mod check;
+mod checkouts;
 mod collect;
 mod home;
 mod making;
 mod mend;
 mod pick;
 mod place;
+pub(crate) mod policy;
 mod purge;
 mod ready;
 mod repair;
@@ -28,6 +30,7 @@ pub use making::worktrees_being_made;
 pub use mend::HalfChanged;
 pub use pick::{Candidate, best};
 pub use place::Placement;
+pub use policy::{WorktreePolicy, worktrees_folder};
 pub use purge::{DuePurge, PurgePlan, PurgeSpec};
 pub use repair::{Repair, Repaired};
 pub use standing::Standing;
@@ -41,181 +44,7 @@ pub use tine_worktree::{
 pub use try_out::try_out;
 pub use view::{Progress, Unseen, WorktreeState, WorktreeView};
 
+pub(crate) use checkouts::{WORKTREES_AT_ONCE, blocking};
 pub(crate) use home::Home;
 pub(crate) use place::Placed;
 pub(crate) use ready::Cause;
-
-use std::fs::{self, File};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use tine_model::{AgentId, NetworkReach, WorktreeRecord};
-use tine_worktree::{Name, Repository, Worktree};
-
-use crate::confine::Confinement;
-use crate::error::RuntimeError;
-
-/// How many worktrees are made, or looked at, at the same time. Each keeps a core and the disk busy.
-pub(crate) const WORKTREES_AT_ONCE: usize = 4;
-
-/// How worktrees are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorktreePolicy {
-    /// The directory that holds all of them.
-    pub root: PathBuf,
-    /// The user's command that makes a new one ready to build and run; `bash -c` runs it there.
-    pub setup: Option<String>,
-    /// How long that may take.
-    pub setup_time_max: Duration,
-    /// How that is confined at the least: what it runs stands in files that agents write. Their reach bounds it further.
-    pub confinement: Confinement,
-    /// The hosts that the setup command reaches in a person's command, also for agents that do not.
-    pub persons_network: NetworkReach,
-    /// The ports that each gets.
-    pub ports: Option<WorktreePorts>,
-    /// Variables of the setup command and of commands that agents run there. `{origin}`, `{worktree}`, `{agent}` and `{port}` in a
-    /// value stand for what they say.
-    pub environment: Vec<(String, String)>,
-}
-
-impl WorktreePolicy {
-    /// Where the worktree of an agent is to be.
-    fn path(&self, common_dir: &Path, agent: AgentId) -> PathBuf {
-        self.root.join(worktrees_folder(common_dir)).join(agent.short())
-    }
-
-    /// While what it returns is held, no process makes a worktree again that was removed; whoever dies with it gives it back.
-    pub(crate) fn lock(&self) -> Result<File, WorktreeError> {
-        let failed =
-            |doing| move |source| WorktreeError::File { doing, path: self.root.clone(), source };
-        fs::create_dir_all(&self.root).map_err(failed("make the directory"))?;
-        let root = File::open(&self.root).map_err(failed("open"))?;
-        match root.lock() {
-            // There are file systems without locks; git itself refuses to make one twice.
-            Err(error) if error.kind() != ErrorKind::Unsupported => Err(failed("lock")(error)),
-            Ok(()) | Err(_) => Ok(root),
-        }
-    }
-
-    /// The directory that says whose ports are whose.
-    fn blocks(&self) -> PathBuf {
-        self.root.join("ports")
-    }
-
-    /// What commands in the worktree find in their environment.
-    fn variables(&self, origin: &Path, path: &Path, agent: AgentId) -> Vec<(String, String)> {
-        let port = self.ports.and_then(|_| WorktreePorts::of(&self.blocks(), path));
-        let [origin, path] = [origin, path].map(|path| path.to_string_lossy().into_owned());
-        let port_text = port.map_or_else(String::new, |port| port.to_string());
-        let filled = |value: &str| {
-            let value = value.replace("{origin}", &origin).replace("{worktree}", &path);
-            value.replace("{agent}", &agent.to_string()).replace("{port}", &port_text)
-        };
-        let own = self.environment.iter().map(|(name, value)| (name.clone(), filled(value)));
-        let mut variables: Vec<_> = own.collect();
-        variables.push(("TINE_WORKTREE".to_owned(), path.clone()));
-        variables.push(("TINE_ORIGIN".to_owned(), origin.clone()));
-        if let (Some(port), Some(ports)) = (port, self.ports) {
-            variables.push(("TINE_PORT".to_owned(), port.to_string()));
-            variables.push(("TINE_PORT_COUNT".to_owned(), ports.count.to_string()));
-        }
-        variables
-    }
-}
-
-/// The name of the folder that holds all worktrees of a repository, by the repository's own folder.
-pub fn worktrees_folder(common_dir: &Path) -> String {
-    let repository = match common_dir.file_name() {
-        Some(name) if name == ".git" => common_dir.parent().and_then(Path::file_name),
-        // That of a bare one, by custom, ends so.
-        Some(_) | None => common_dir.file_stem(),
-    };
-    let name = repository.map_or_else(|| "repository".into(), |name| name.to_string_lossy());
-    let hash = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
-    format!("{name}-{}", &hash[..8])
-}
-
-/// The name of an agent's worktree among those of its repository.
-pub(crate) fn name_of(agent: AgentId) -> Result<Name, WorktreeError> {
-    Name::new(&agent.to_string())
-}
-
-/// The worktree that a row of the store tells of. Where git's own part of it says otherwise, who works in it has written that, and it
-/// is not found.
-pub(crate) fn worktree_of(record: &WorktreeRecord) -> Result<Worktree, WorktreeError> {
-    Worktree::of(Path::new(&record.repository), &name_of(record.agent)?, Path::new(&record.path))
-}
-
-/// The checkout that holds a directory. Of one that is in an agent's worktree, nothing that stands there is obeyed.
-pub(crate) fn checkout(
-    directory: &Path,
-    around: Option<&WorktreeRecord>,
-) -> Result<Repository, WorktreeError> {
-    match around {
-        Some(record) => Ok(worktree_of(record)?.repository().from_inside(directory)),
-        None => Repository::at(directory),
-    }
-}
-
-/// A checkout of a worktree's repository that is there: itself, the one it came from, or the first that the repository had.
-pub(crate) fn any_checkout(
-    record: &WorktreeRecord,
-    around: Option<&WorktreeRecord>,
-) -> Result<Repository, WorktreeError> {
-    if let Ok(own) = worktree_of(record) {
-        return Ok(own.repository().clone());
-    }
-    let common_dir = Path::new(&record.repository);
-    let first = || {
-        let found = Repository::at(common_dir.parent()?).ok()?;
-        (found.common_dir() == common_dir).then_some(found)
-    };
-    checkout(Path::new(&record.origin), around).or_else(|error| first().ok_or(error))
-}
-
-/// Does what waits for git on a thread that may wait.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
-) -> Result<T, RuntimeError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => Ok(result?),
-        Err(_) => Err(RuntimeError::Panicked(
-            "work on a worktree failed in a way that it should not: this is a bug",
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_worktree_is_found_by_its_repository_and_its_agent() {
-        let policy = WorktreePolicy {
-            root: "/data/worktrees".into(),
-            setup: None,
-            setup_time_max: Duration::ZERO,
-            confinement: Confinement::default(),
-            persons_network: NetworkReach::none(),
-            ports: None,
-            environment: vec![("CACHE".into(), "{origin}/target:{port}:{agent}".into())],
-        };
-        let agent = AgentId::from_random([1; 16]);
-        let shown = |common: &str| policy.path(Path::new(common), agent).display().to_string();
-        let paths = ["/srv/code/app/.git", "/srv/app.git", "/"].map(shown);
-        insta::assert_snapshot!(paths.join("\n"), @"
-        /data/worktrees/app-1d4210bc/01010101
-        /data/worktrees/app-87e2c44a/01010101
-        /data/worktrees/repository-329f85ac/01010101
-        ");
-        let variables = policy.variables(Path::new("/srv/code/app"), Path::new("/data/w"), agent);
-        let shown: Vec<_> =
-            variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        insta::assert_snapshot!(shown.join("\n"), @"
-        CACHE=/srv/code/app/target::01010101-0101-4101-8101-010101010101
-        TINE_WORKTREE=/data/w
-        TINE_ORIGIN=/srv/code/app
-        ");
-    }
-}

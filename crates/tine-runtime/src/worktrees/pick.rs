@@ -4,7 +4,9 @@ use tine_model::{AgentId, TaskStatus};
 use tine_worktree::{Changes, Lines};
 use tokio_util::sync::CancellationToken;
 
-use super::{Cause, Check, Checked, blocking, worktree_of};
+use super::check::{Check, Checked};
+use super::checkouts::{blocking, worktree_of};
+use super::ready::Cause;
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;

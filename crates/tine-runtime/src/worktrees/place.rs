@@ -7,9 +7,9 @@ use tine_model::{AgentId, AgentRecord};
 use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
 use tine_worktree::{LeftOut, NewWorktree, Operation, Repository, Start, Worktree};
 
+use super::checkouts::{blocking, checkout, name_of};
 use super::making::MakingNote;
 use super::ready::{Cause, Unready};
-use super::{blocking, checkout, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

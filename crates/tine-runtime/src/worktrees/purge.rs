@@ -8,9 +8,9 @@ use tine_model::AgentId;
 use tine_store::StoreError;
 use tine_worktree::{Holds, KeptRefs, Repository};
 
+use super::checkouts::{blocking, name_of};
 use super::standing::refuse_moved;
 use super::view::{WorktreeState, WorktreeView};
-use super::{blocking, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -7,7 +7,8 @@ use tine_model::{AgentId, Reach, Writes};
 use tokio_util::sync::CancellationToken;
 
 use super::check::{Check, Errand};
-use super::{WorktreePolicy, blocking};
+use super::checkouts::blocking;
+use super::policy::WorktreePolicy;
 use crate::confine::{Confinement, ReachWish};
 use crate::error::RuntimeError;
 

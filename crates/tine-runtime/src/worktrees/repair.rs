@@ -7,8 +7,8 @@ use tine_model::{AgentId, WorktreeRecord};
 use tine_store::{AgentFilter, Relocation};
 use tine_worktree::{Move, Repository, WorktreeError};
 
+use super::checkouts::{blocking, name_of};
 use super::place::text;
-use super::{blocking, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

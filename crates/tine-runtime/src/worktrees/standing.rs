@@ -5,7 +5,7 @@ use std::path::Path;
 use tine_model::WorktreeRecord;
 use tine_worktree::{Repository, WorktreeError};
 
-use super::{any_checkout, blocking, name_of, worktree_of};
+use super::checkouts::{any_checkout, blocking, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tine_worktree::Repository;
 
-use super::blocking;
+use super::checkouts::blocking;
 use crate::error::RuntimeError;
 
 /// Makes a repository at `to`, which must not exist, that has what is committed in the checkout around `directory`, and its history.

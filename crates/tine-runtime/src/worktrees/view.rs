@@ -8,10 +8,11 @@ use tine_model::{AgentId, AgentRecord, AgentState, WorktreeRecord};
 use tine_store::AgentFilter;
 use tine_worktree::{Found, FoundState, Name, Repository, Snapshot, Worktree, WorktreeError};
 
+use super::checkouts::{WORKTREES_AT_ONCE, any_checkout, blocking, worktree_of};
 use super::standing::had_work;
-use super::{WORKTREES_AT_ONCE, WorktreeRefusal, any_checkout, blocking, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
+use tine_worktree::Refusal as WorktreeRefusal;
 
 /// How a worktree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Unseen {
         let unseen = match worktree_of(record) {
             Ok(worktree) => Self::within(&worktree)?,
             Err(_) => {
-                let ignored = repository.kept_ignored(&super::name_of(record.agent)?)?;
+                let ignored = repository.kept_ignored(&super::checkouts::name_of(record.agent)?)?;
                 Self { ignored, ..Self::default() }
             }
         };
@@ -126,7 +127,7 @@ impl Progress {
         state: WorktreeState,
         now_ms: i64,
     ) -> Result<Self, WorktreeError> {
-        let name = super::name_of(record.agent)?;
+        let name = super::checkouts::name_of(record.agent)?;
         let live = match state {
             WorktreeState::Ready => Some(worktree_of(record)?),
             WorktreeState::Removed
@@ -187,7 +188,7 @@ impl Runtime {
             });
             let agent = agents.iter().find(|agent| agent.id == record.agent).cloned();
             views.push(WorktreeView {
-                name: super::name_of(record.agent)?,
+                name: super::checkouts::name_of(record.agent)?,
                 agent,
                 runs: runs_in(&agents, Path::new(&record.path)),
                 path: PathBuf::from(&record.path),

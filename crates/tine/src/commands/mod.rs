@@ -48,7 +48,6 @@ mod worktree;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
-pub(crate) use self::task::begin;
 use crate::cli::{CacheCommand, Cli, Command, SimCommand, TalkArgs};
 use crate::context::Context;
 use crate::fail::Failure;

@@ -16,8 +16,7 @@ use tine_runtime::{
 };
 use tine_tui::words::{DIM, first_line, styled};
 use tine_tui::{
-    CommandWords, HistoryEntry, Host, KeyError, Keys, Look, ModelChoice, Offer, Start, Told,
-    WorkerSeams, Written,
+    CommandWords, HistoryEntry, Host, Look, ModelChoice, Offer, Start, Told, WorkerSeams, Written,
 };
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +26,6 @@ use crate::cli::{self, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
 use crate::commands::run::{Worktrees, last_in, refuse_model};
 use crate::commands::setup::Chosen;
-use crate::config::Config;
 use crate::confine::{of_agent, of_root, widened};
 use crate::context::{Context, InTerminal};
 use crate::crew::crew;
@@ -70,7 +68,7 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
         refuse_model(&ModelArgs { model: args.model.clone(), ..ModelArgs::default() })?;
     }
     let picks = args.resume == Some(None);
-    let keys = keys(&context.config)?;
+    let keys = context.config.key_bindings()?;
     let notify = context.config.notify()?;
     let mouse = context.config.terminal.mouse.unwrap_or(false);
     let mut notes = context.untrusted();
@@ -117,24 +115,6 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
         output::say(&styled(DIM, &format!("`tine -r {name}` goes on here")));
     }
     Ok(0)
-}
-
-/// What keys mean, by the settings.
-pub(super) fn keys(config: &Config) -> Result<Keys, Failure> {
-    Keys::with(&config.keys).map_err(|error| {
-        let failure = Failure::input("a key of the settings cannot be used").because(&error);
-        let hint = match error {
-            KeyError::NoAction(_) => {
-                format!("keys can do: {}", Keys::actions().collect::<Vec<_>>().join(", "))
-            }
-            KeyError::NoKey(_) => {
-                "keys are written as ctrl+t, alt+left, shift+pageup or f1".to_owned()
-            }
-            KeyError::Writes(_) => "hold ctrl or alt with it, or take a function key".to_owned(),
-            KeyError::Twice(..) => "give one of them another key, or none: []".to_owned(),
-        };
-        failure.hint(format!("{hint}; see [keys] in {}", config.user_file.display()))
-    })
 }
 
 pub(super) fn told(failure: &Failure) -> Told {

@@ -1,7 +1,7 @@
 //! Settings of the terminal. The user's own alone: they are about the person's screen.
 
 use serde::Deserialize;
-use tine_tui::Notify;
+use tine_tui::{KeyError, Keys, Notify};
 
 use super::Config;
 use crate::fail::Failure;
@@ -31,6 +31,26 @@ impl Config {
             let file = self.user_file.display();
             Failure::input(format!("terminal.notify in {file} cannot be `{word}`"))
                 .hint(format!("it is one of {}", Notify::NAMES.join(", ")))
+        })
+    }
+
+    /// What keys mean, by the settings.
+    pub(crate) fn key_bindings(&self) -> Result<Keys, Failure> {
+        Keys::with(&self.keys).map_err(|error| {
+            let failure = Failure::input("a key of the settings cannot be used").because(&error);
+            let hint = match error {
+                KeyError::NoAction(_) => {
+                    format!("keys can do: {}", Keys::actions().collect::<Vec<_>>().join(", "))
+                }
+                KeyError::NoKey(_) => {
+                    "keys are written as ctrl+t, alt+left, shift+pageup or f1".to_owned()
+                }
+                KeyError::Writes(_) => {
+                    "hold ctrl or alt with it, or take a function key".to_owned()
+                }
+                KeyError::Twice(..) => "give one of them another key, or none: []".to_owned(),
+            };
+            failure.hint(format!("{hint}; see [keys] in {}", self.user_file.display()))
         })
     }
 }

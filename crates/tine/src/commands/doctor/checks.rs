@@ -14,7 +14,6 @@ use super::{Check, MODEL, Status};
 use crate::budget::{amount, defaults};
 use crate::caching::{policy, read_models};
 use crate::cli::{LimitArgs, ModelArgs};
-use crate::commands::terminal::keys;
 use crate::config::{Config, RuleList, Setting};
 use crate::connect::Models;
 use crate::connect::ports_without_settings;
@@ -209,7 +208,7 @@ fn refused(config: &Config) -> Vec<Check> {
         ("setting compact", compacts(config).err()),
         ("setting requests", Models::of(config).err()),
         ("setting cache", policy(config, false).err()),
-        ("setting keys", keys(config).err()),
+        ("setting keys", config.key_bindings().err()),
     ];
     failures
         .iter()

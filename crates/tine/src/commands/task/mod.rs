@@ -9,7 +9,6 @@ mod work;
 
 use tine_runtime::TaskView;
 
-pub(crate) use self::background::begin;
 use crate::cli::TaskCommand;
 use crate::commands::listing;
 use crate::context::Context;

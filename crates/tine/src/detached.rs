@@ -1,0 +1,46 @@
+//! Processes of tine that outlive the command that starts them, and their logs.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tine_tools::Detached;
+
+use crate::context::Context;
+
+/// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
+const LOGS_MAX: usize = 200;
+
+/// Begins a command of tine in the background that nobody waits for and nobody is told of; it says what goes wrong in its log.
+pub(crate) fn begin(context: &Context, command: &[&str]) -> std::io::Result<()> {
+    let program = std::env::current_exe()?;
+    let (path, log) = new_log(context)?;
+    let directory = context.directory.clone().into_os_string();
+    let before: [OsString; 4] = ["--detached".into(), path.into(), "-C".into(), directory];
+    let arguments: Vec<OsString> =
+        before.into_iter().chain(command.iter().map(OsString::from)).collect();
+    Detached::start(&program, &arguments, log).map(drop)
+}
+
+/// A new log file, whose name says when it was made.
+pub(crate) fn new_log(context: &Context) -> std::io::Result<(PathBuf, File)> {
+    std::fs::create_dir_all(&context.logs)?;
+    make_room(&context.logs)?;
+    let now_ms = context.runtime.ports().clock.now_ms();
+    let path = context.logs.join(format!("task-{now_ms:015}-{}.log", std::process::id()));
+    let log = File::options().append(true).create_new(true).open(&path)?;
+    Ok((path, log))
+}
+
+/// Takes the oldest logs away where there are too many.
+fn make_room(logs: &Path) -> std::io::Result<()> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(logs)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    // Their names begin with the time.
+    paths.sort();
+    for path in paths.iter().take((paths.len() + 1).saturating_sub(LOGS_MAX)) {
+        // Another process may have been faster.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
