@@ -202,9 +202,10 @@ impl CacheSafeParams {
             let next = EntryId(conversation.history().len() as i64 + 1);
             conversation.push(next, Arc::new(message));
         }
-        match conversation.history().len() == inherited {
-            true => conversation.as_it_stands(),
-            false => conversation.request(false).0,
+        if conversation.history().len() == inherited {
+            conversation.as_it_stands()
+        } else {
+            conversation.request(false).0
         }
     }
 

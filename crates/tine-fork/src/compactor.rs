@@ -43,8 +43,9 @@ pub(crate) fn in_window(
     reply: Reply,
 ) -> Result<Reply, LlmError> {
     let fills = |compactor: &dyn Compactor| compactor.is_full(&reply.usage);
-    match reply.stop == StopReason::MaxTokens && compactor.is_some_and(fills) {
-        true => Err(LlmError::no_answer(reply, NoAnswer::WindowFull)),
-        false => Ok(reply),
+    if reply.stop == StopReason::MaxTokens && compactor.is_some_and(fills) {
+        Err(LlmError::no_answer(reply, NoAnswer::WindowFull))
+    } else {
+        Ok(reply)
     }
 }

@@ -202,14 +202,13 @@ impl Conversation {
             .blocks()
             .iter()
             .any(|block| matches!(block, Block::ToolUse { .. } | Block::ToolResult { .. }));
-        let message = match has_ids {
-            true => {
-                let mut ids = self.ids.take().unwrap_or_else(|| Arc::new(self.noted_ids()));
-                let placed = Arc::make_mut(&mut ids).place(&message, format, form);
-                self.ids = Some(ids);
-                placed.map_or(message, Arc::new)
-            }
-            false => message,
+        let message = if has_ids {
+            let mut ids = self.ids.take().unwrap_or_else(|| Arc::new(self.noted_ids()));
+            let placed = Arc::make_mut(&mut ids).place(&message, format, form);
+            self.ids = Some(ids);
+            placed.map_or(message, Arc::new)
+        } else {
+            message
         };
         let message = self.dialect.message(entry, &message).map_or(message, Arc::new);
         self.history.push(entry, message);

@@ -196,9 +196,10 @@ impl DelegateTool {
         }
         let patterns: Vec<String> =
             self.allowed.iter().map(|pattern| format!("`{pattern}`")).collect();
-        let wildcard = match self.allowed.iter().any(|pattern| pattern.ends_with('*')) {
-            true => " (`*` stands for any end)",
-            false => "",
+        let wildcard = if self.allowed.iter().any(|pattern| pattern.ends_with('*')) {
+            " (`*` stands for any end)"
+        } else {
+            ""
         };
         format!("Allowed: {}{wildcard}.", patterns.join(", "))
     }
@@ -207,10 +208,7 @@ impl DelegateTool {
 #[async_trait]
 impl ToolDispatcher for DelegateTool {
     fn own_name<'a>(&self, tool: &'a str) -> &'a str {
-        match tool == DELEGATE_TOOL {
-            true => tool,
-            false => self.rest.own_name(tool),
-        }
+        if tool == DELEGATE_TOOL { tool } else { self.rest.own_name(tool) }
     }
 
     /// A delegation is not: what the other agent does with its tools is not known beforehand.
@@ -223,16 +221,14 @@ impl ToolDispatcher for DelegateTool {
     }
 
     async fn open_call(&self, call: &ToolCall) -> OpenCall {
-        match call.name == DELEGATE_TOOL {
-            true => OpenCall::Unknown,
-            false => self.rest.open_call(call).await,
-        }
+        if call.name == DELEGATE_TOOL { OpenCall::Unknown } else { self.rest.open_call(call).await }
     }
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
-        match call.name == DELEGATE_TOOL {
-            true => self.delegate(&call.input, context).await,
-            false => self.rest.dispatch(call, context).await,
+        if call.name == DELEGATE_TOOL {
+            self.delegate(&call.input, context).await
+        } else {
+            self.rest.dispatch(call, context).await
         }
     }
 }

@@ -30,12 +30,11 @@ pub fn dream_directive(
 ) -> String {
     let [memory, project] =
         [memory, project].map(|path| escape_frame_line(&path.to_string_lossy()));
-    let begin = match sessions.iter().any(|session| session.text.is_none()) {
-        true => {
-            "Leave the conversation above as it is: nobody answers here, and nothing of it is to be gone on with. You are given \
+    let begin = if sessions.iter().any(|session| session.text.is_none()) {
+        "Leave the conversation above as it is: nobody answers here, and nothing of it is to be gone on with. You are given \
             another task."
-        }
-        false => "Nobody answers here: do this task by yourself.",
+    } else {
+        "Nobody answers here: do this task by yourself."
     };
     let mut text = format!(
         "{begin}\n\n\

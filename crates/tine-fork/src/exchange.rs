@@ -82,10 +82,7 @@ impl Turns<'_> {
             }
             // An empty reply is one too.
             let begun = begun || matches!(error, LlmError::NoAnswer { .. });
-            let wait = match begun {
-                true => resends.next(&error, self.run.agent),
-                false => None,
-            };
+            let wait = if begun { resends.next(&error, self.run.agent) } else { None };
             let Some(wait) = wait else { return Err(error.into()) };
             let attempt = resends.count();
             tracing::info!(attempt, ?wait, cause = %error, "asking again for a reply that gave nothing");
@@ -267,10 +264,7 @@ impl Turns<'_> {
         let Some(watched) = sent.watched.take() else { return };
         let conversation = &self.run.conversation;
         let is_due = watched.fell_short(usage) || conversation.has_parted(&sent.assembled);
-        let difference = match is_due {
-            true => conversation.difference(&sent.assembled),
-            false => None,
-        };
+        let difference = if is_due { conversation.difference(&sent.assembled) } else { None };
         sent.cache = Some(watched.answered(usage, difference, &sent.assembled.boundaries));
     }
 

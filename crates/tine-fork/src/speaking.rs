@@ -276,9 +276,10 @@ fn messages_in(frame: &[u8]) -> usize {
 /// The cost of sending so many tokens again instead of reading them, in millionths of a USD.
 fn lost(lane: &CacheLane, tokens: u64, now_ms: i64) -> Option<u64> {
     let price = lane.facts.prices.at(now_ms)?;
-    let again = match lane.facts.reports_writes() {
-        true => Usage { write_short: Some(tokens), ..Usage::default() },
-        false => Usage { uncached: tokens, ..Usage::default() },
+    let again = if lane.facts.reports_writes() {
+        Usage { write_short: Some(tokens), ..Usage::default() }
+    } else {
+        Usage { uncached: tokens, ..Usage::default() }
     };
     let read = Usage { read: Some(tokens), ..Usage::default() };
     Some(((price.cost(&again) - price.cost(&read)).max(0.0) * 1e6).round() as u64)

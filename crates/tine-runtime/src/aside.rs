@@ -56,9 +56,10 @@ impl Runtime {
                 Ok(reply) => break reply,
                 Err(error) => error,
             };
-            let wait = match begun || matches!(error, LlmError::NoAnswer { .. }) {
-                true => resends.next(&error, aside.owner),
-                false => None,
+            let wait = if begun || matches!(error, LlmError::NoAnswer { .. }) {
+                resends.next(&error, aside.owner)
+            } else {
+                None
             };
             let Some(wait) = wait else { return Err(error.into()) };
             progress(Progress::Retry { attempt: resends.count(), wait, cause: &error });

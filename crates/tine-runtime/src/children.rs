@@ -83,10 +83,7 @@ impl Runtime {
         if parent.state == AgentState::Dead {
             return Err(StoreError::Dead { agent: parent.id }.into());
         }
-        let owner = match held {
-            true => Some(self.owner()?.name().to_owned()),
-            false => None,
-        };
+        let owner = if *held { Some(self.owner()?.name().to_owned()) } else { None };
         let Inherited { from, entries, digest, .. } =
             self.inherited(parent, spec.at, spec.inherit).await?;
         let place = |child: &Unborn| self.place(child.agent.id, parent, (&spec.place, *cause));

@@ -140,9 +140,10 @@ fn causes(models: &Models, rows: &[RequestRow]) -> Vec<CauseLine> {
 /// that was not read is kept.
 fn cost_of_cold(models: &Models, row: &RequestRow, usage: &Usage) -> (u64, Option<f64>) {
     let facts = models.facts(&row.model);
-    let kept = match facts.reports_writes() {
-        true => Usage { uncached: 0, read: None, output: 0, reasoning: None, ..*usage },
-        false => Usage { uncached: usage.uncached, ..Usage::default() },
+    let kept = if facts.reports_writes() {
+        Usage { uncached: 0, read: None, output: 0, reasoning: None, ..*usage }
+    } else {
+        Usage { uncached: usage.uncached, ..Usage::default() }
     };
     let read = Usage { read: Some(kept.prompt()), ..Usage::default() };
     // Both at the rates of the whole prompt, whose size decides on the tier.

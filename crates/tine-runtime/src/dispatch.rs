@@ -105,10 +105,7 @@ impl ToolDispatcher for GuardedTools {
         // In bypass mode no command is judged as a read.
         let may_be_read =
             call.name == "Bash" && self.permissions.mode.get() != PermissionMode::Bypass;
-        let wall = match may_be_read {
-            true => self.reads.base(&self.place).await,
-            false => None,
-        };
+        let wall = if may_be_read { self.reads.base(&self.place).await } else { None };
         let enclosure = wall.as_ref().map(|wall| wall.enclosure().clone());
         let permissions = self.permissions.clone().behind(enclosure);
         let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));

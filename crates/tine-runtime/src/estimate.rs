@@ -109,23 +109,20 @@ impl Runtime {
             // Its parent's pauses say nothing of a child that has made none.
             LifetimeChoice::Auto => parent.fork().living(Lifetimes::default()),
         };
-        let directives: Vec<String> = match spec.workers {
-            true => spec
-                .directives
+        let directives: Vec<String> = if spec.workers {
+            spec.directives
                 .iter()
                 .map(|text| worker_directive(text, &Inherits::default()))
-                .collect(),
-            false => spec.directives,
+                .collect()
+        } else {
+            spec.directives
         };
         let situation = lane.situation(&mut base, &directives, spec.plan, self.now_ms());
         let expectation = lane.expect(&child_places(&mut base, ""), self.now_ms());
         let holds = spec.workers
             && is_worth_holding(&situation, &lane.facts)
             && to_hold(&mut base).is_some();
-        let situation = match holds {
-            true => Situation { gap_tokens: 0, ..situation },
-            false => situation,
-        };
+        let situation = if holds { Situation { gap_tokens: 0, ..situation } } else { situation };
         let mut plan = lane.plan(situation);
         let mut estimate = estimate(&situation, &lane.facts, usual.run);
         if holds {
@@ -180,13 +177,12 @@ impl Runtime {
             return Ok(Usual { run: ExpectedRun::MIDDLING, known_by: KnownBy::Nothing });
         };
         let turns = replies.div_ceil(prompts);
-        let run = match workers {
-            false => habits.run(turns),
-            true => {
-                let run = habits.run(turns.div_ceil(2).max(WORKER_TURNS_MIN));
-                let most = ExpectedRun::MIDDLING.result_tokens;
-                ExpectedRun { result_tokens: run.result_tokens.min(most), ..run }
-            }
+        let run = if workers {
+            let run = habits.run(turns.div_ceil(2).max(WORKER_TURNS_MIN));
+            let most = ExpectedRun::MIDDLING.result_tokens;
+            ExpectedRun { result_tokens: run.result_tokens.min(most), ..run }
+        } else {
+            habits.run(turns)
         };
         Ok(Usual { run, known_by: KnownBy::Parent })
     }

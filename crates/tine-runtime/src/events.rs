@@ -239,9 +239,8 @@ impl Teller {
             directory: Arc::clone(&self.directory),
             kind,
         });
-        readers.readers.retain(|reader| match is_for(reader.filter) {
-            true => reader.tell(&event),
-            false => !reader.waiting.is_closed(),
+        readers.readers.retain(|reader| {
+            if is_for(reader.filter) { reader.tell(&event) } else { !reader.waiting.is_closed() }
         });
     }
 }

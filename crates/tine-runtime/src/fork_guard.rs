@@ -18,9 +18,10 @@ pub(crate) struct ForkGuard<'a> {
 
 impl<'a> ForkGuard<'a> {
     pub(crate) fn take(forking: &'a Forking, parent: AgentId) -> Result<Self, RuntimeError> {
-        match forking.lock().unwrap_or_else(PoisonError::into_inner).insert(parent) {
-            true => Ok(Self { forking, parent }),
-            false => Err(RuntimeError::ForkInProgress),
+        if forking.lock().unwrap_or_else(PoisonError::into_inner).insert(parent) {
+            Ok(Self { forking, parent })
+        } else {
+            Err(RuntimeError::ForkInProgress)
         }
     }
 }

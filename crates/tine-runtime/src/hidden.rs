@@ -132,10 +132,7 @@ impl Runtime {
                 prompt_first: true,
                 takes_follow_ups: false,
             };
-            let moved = match is_native {
-                true => self.moved(&record).await?,
-                false => None,
-            };
+            let moved = if is_native { self.moved(&record).await? } else { None };
             let blocks = moved.into_iter().map(Block::Text).chain(prompt.blocks().iter().cloned());
             let prompt = Message::new(Role::User, blocks.collect());
             self.drive(prepared, Some(prompt), &options).await

@@ -275,8 +275,9 @@ fn digest(messages: &[Message]) -> Vec<Message> {
 fn check(messages: &[Message], target: WireFormat) -> Result<(), RuntimeError> {
     let Some(first) = messages.first() else { return Err(ImportError::Empty.into()) };
     let wants_a_user = matches!(target, WireFormat::Anthropic | WireFormat::Gemini);
-    match wants_a_user && first.role() == tine_model::Role::Assistant {
-        true => Err(RuntimeError::AssistantFirst),
-        false => Ok(()),
+    if wants_a_user && first.role() == tine_model::Role::Assistant {
+        Err(RuntimeError::AssistantFirst)
+    } else {
+        Ok(())
     }
 }

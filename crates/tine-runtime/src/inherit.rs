@@ -192,9 +192,10 @@ impl Runtime {
         let places = child_places(&mut conversation, "");
         let tokens = lane.expect(&places, self.now_ms()).prefix;
         let facts = self.facts(&settings.model);
-        let usage = match facts.reports_writes() {
-            true => Usage { write_short: Some(tokens), ..Usage::default() },
-            false => Usage { uncached: tokens, ..Usage::default() },
+        let usage = if facts.reports_writes() {
+            Usage { write_short: Some(tokens), ..Usage::default() }
+        } else {
+            Usage { uncached: tokens, ..Usage::default() }
         };
         Err(RuntimeError::CacheLoss {
             model: settings.model.to_string(),

@@ -86,10 +86,7 @@ impl Runtime {
         };
         // What a worker keeps ends with it.
         let was_over = record.state == AgentState::Idle && record.standing == Standing::Worker;
-        let below = match was_over {
-            true => Vec::new(),
-            false => self.leftovers_below(record.id).await?,
-        };
+        let below = if was_over { Vec::new() } else { self.leftovers_below(record.id).await? };
         if below.is_empty() {
             return Ok(CutOffCalls { calls, left: below });
         }

@@ -50,10 +50,8 @@ impl Runtime {
         let head = self.frozen_head(&record).await?;
         let fold = self.fold(agent, at).await?;
         let points = mark_points(&fold, &record);
-        let last = match begins_anew(&fold) {
-            true => LastSent::default(),
-            false => self.last_sent(agent).await?,
-        };
+        let last =
+            if begins_anew(&fold) { LastSent::default() } else { self.last_sent(agent).await? };
         let other_heads = self.other_heads(&record).await?;
         let history = native(&fold, &other_heads);
         // Imported messages may be older than the API's present version.
@@ -102,10 +100,7 @@ fn native(fold: &Fold, other_heads: &[AgentId]) -> History {
     let of_here = |(entry, item): (&Entry, Item)| {
         let is_bound = is_bound_to_its_prefix(&item.message);
         let is_moved = is_bound && compact.is_some_and(|compact| entry.id < compact);
-        match is_moved || other_heads.contains(&entry.agent) {
-            true => without_thinking(item),
-            false => item,
-        }
+        if is_moved || other_heads.contains(&entry.agent) { without_thinking(item) } else { item }
     };
     History::from_items(fold.effective().map(of_here).collect())
 }

@@ -176,12 +176,11 @@ impl Notes {
             let is_note = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
             let text = is_note.then(|| fs::read_to_string(&path).ok()).flatten();
             let Some(text) = text else { return Ok(()) };
-            match text.lines().count() > INDEX_LINES_MAX {
-                true => {
-                    let lines: Vec<&str> = text.lines().take(INDEX_LINES_MAX).collect();
-                    rewritten(&path, &format!("{}\n", lines.join("\n")))
-                }
-                false => Ok(()),
+            if text.lines().count() > INDEX_LINES_MAX {
+                let lines: Vec<&str> = text.lines().take(INDEX_LINES_MAX).collect();
+                rewritten(&path, &format!("{}\n", lines.join("\n")))
+            } else {
+                Ok(())
             }
         })
         .await

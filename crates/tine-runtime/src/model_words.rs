@@ -90,9 +90,10 @@ impl ModelWords {
     pub fn settings(&self, before: &ModelSettings) -> ModelSettings {
         let model = self.model.clone();
         let is_same = model.served_as() == before.model.served_as();
-        let before = match is_same {
-            true => before.clone(),
-            false => ModelSettings { thinking: None, effort: None, ..before.clone() },
+        let before = if is_same {
+            before.clone()
+        } else {
+            ModelSettings { thinking: None, effort: None, ..before.clone() }
         };
         let (thinking, effort) = match self.level {
             None => (before.thinking, before.effort),

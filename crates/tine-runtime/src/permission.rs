@@ -133,9 +133,10 @@ impl Permissions {
 
     /// The same permissions for a run in a worktree of tine's own, which is made to be thrown away.
     pub(crate) fn in_worktree(self) -> Self {
-        match self.accepts_worktree_edits {
-            true => Self { mode: self.mode.accepting_edits(), ..self },
-            false => self,
+        if self.accepts_worktree_edits {
+            Self { mode: self.mode.accepting_edits(), ..self }
+        } else {
+            self
         }
     }
 
@@ -339,10 +340,7 @@ impl Permissions {
 
 /// The width of the verdict in front of a wall. Where not all secrets were found that it is to cover, only what is certain counts as a read.
 pub(crate) fn width_behind(wall: &Enclosure) -> Width {
-    match wall.is_search_complete() {
-        true => Width::Wide,
-        false => Width::Walled,
-    }
+    if wall.is_search_complete() { Width::Wide } else { Width::Walled }
 }
 
 fn through_link(reason: &Reason) -> Reason {

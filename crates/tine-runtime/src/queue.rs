@@ -122,12 +122,11 @@ impl Queue {
             return Err(Unallowed::Otherwise(STOPPED.to_owned()));
         }
         let now_ms = self.ports.clock.now_ms();
-        match self.store.take_permission(row.id, now_ms).await.map_err(unkept)? {
-            true => told(why, &row),
-            false => {
-                let why = format!(": {why}, and the answer to it was used before.");
-                Err(Unallowed::denied(why, ""))
-            }
+        if self.store.take_permission(row.id, now_ms).await.map_err(unkept)? {
+            told(why, &row)
+        } else {
+            let why = format!(": {why}, and the answer to it was used before.");
+            Err(Unallowed::denied(why, ""))
         }
     }
 
@@ -167,17 +166,14 @@ impl Queue {
         permissions: &Permissions,
         cancel: &CancellationToken,
     ) -> Result<PermissionRow, StoreError> {
-        let settled = match permissions.asks || permissions.queue.wait {
-            true => {
-                let input = question.call.input.clone();
-                let request = request(row, input, self.label.clone());
-                self.teller.tell(EventKind::Asked(Box::new(request)));
-                self.watch(question, row, permissions, cancel).await?
-            }
-            false => {
-                let now_ms = self.ports.clock.now_ms();
-                self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
-            }
+        let settled = if permissions.asks || permissions.queue.wait {
+            let input = question.call.input.clone();
+            let request = request(row, input, self.label.clone());
+            self.teller.tell(EventKind::Asked(Box::new(request)));
+            self.watch(question, row, permissions, cancel).await?
+        } else {
+            let now_ms = self.ports.clock.now_ms();
+            self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
         };
         self.teller.tell(EventKind::Settled(Box::new(settled.clone())));
         Ok(settled)

@@ -154,9 +154,10 @@ impl BaseWall<'_> {
                 return false;
             }
             let Ok(about) = path.symlink_metadata() else { return false };
-            match path.starts_with(directory) {
-                true => (self.walls.hidden)(path) && about.is_file(),
-                false => !self.enclosure.shows(path),
+            if path.starts_with(directory) {
+                (self.walls.hidden)(path) && about.is_file()
+            } else {
+                !self.enclosure.shows(path)
             }
         };
         let mut beside: Vec<PathBuf> = judged.into_iter().filter(is_beside).collect();

@@ -93,9 +93,10 @@ impl Runtime {
         if task.is_some_and(|task| task.status.is_final()) {
             return Err(RuntimeError::TaskEnded(agent));
         }
-        match self.store().keep_follow_up(agent, &attributed(sender, text)).await? {
-            true => Ok(()),
-            false => Err(RuntimeError::FollowUpWaits(agent)),
+        if self.store().keep_follow_up(agent, &attributed(sender, text)).await? {
+            Ok(())
+        } else {
+            Err(RuntimeError::FollowUpWaits(agent))
         }
     }
 

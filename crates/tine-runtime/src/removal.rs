@@ -106,14 +106,11 @@ impl Runtime {
         let path = PathBuf::from(&worktree.path);
         // What lies elsewhere is not tine's to remove.
         let is_ours = self.worktree_policy().is_some_and(|policy| path.starts_with(&policy.root));
-        let why = match is_ours {
-            true => {
-                let removed = blocking(move || Ok(std::fs::remove_dir_all(&path)));
-                removed.await?.err().map(|error| error.to_string())
-            }
-            false => {
-                Some("its repository is gone, and it lies outside of tine's directory".to_owned())
-            }
+        let why = if is_ours {
+            let removed = blocking(move || Ok(std::fs::remove_dir_all(&path)));
+            removed.await?.err().map(|error| error.to_string())
+        } else {
+            Some("its repository is gone, and it lies outside of tine's directory".to_owned())
         };
         let gone = WorktreeRecord { removed_ms: Some(self.now_ms()), ..worktree.clone() };
         self.store().note_worktree(gone).await?;

@@ -85,9 +85,10 @@ impl Resting {
         if !self.takes_follow_ups {
             return Ok(Rest::Over);
         }
-        match store.deliver_follow_up(agent, self.runtime.now_ms()).await? {
-            true => Ok(Rest::Mail),
-            false => Ok(Rest::Over),
+        if store.deliver_follow_up(agent, self.runtime.now_ms()).await? {
+            Ok(Rest::Mail)
+        } else {
+            Ok(Rest::Over)
         }
     }
 

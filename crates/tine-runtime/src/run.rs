@@ -248,10 +248,7 @@ impl Runtime {
         )
         .spending(self.purse(&loaded.record, &lease, options.on_budget))
         .answered_by(self.served(&loaded).await?);
-        let journal = match prepared.prompt_first {
-            true => journal.behind_the_prompt(),
-            false => journal,
-        };
+        let journal = if prepared.prompt_first { journal.behind_the_prompt() } else { journal };
         let journal = Arc::new(journal.at_rest(Resting {
             runtime: self.clone(),
             stop: Arc::clone(stop),

@@ -32,10 +32,8 @@ pub struct ForkWords {
 impl ForkWords {
     /// The fork of this agent that is meant.
     pub fn fork_of(&self, parent: AgentId) -> ForkSpec {
-        let place = match self.worktree {
-            true => Placement::Worktree(Start::State),
-            false => Placement::Shared,
-        };
+        let place =
+            if self.worktree { Placement::Worktree(Start::State) } else { Placement::Shared };
         ForkSpec {
             at: self.at,
             name: self.name.clone(),
@@ -113,9 +111,10 @@ pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
 fn value<'a>(flag: &'static str, rest: &'a str) -> Result<(&'a str, &'a str), SlashError> {
     let rest = rest.trim_start();
     let (value, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
-    match value.is_empty() || value.starts_with("--") || value.starts_with('"') {
-        true => Err(SlashError::NoArgument(flag)),
-        false => Ok((value, after)),
+    if value.is_empty() || value.starts_with("--") || value.starts_with('"') {
+        Err(SlashError::NoArgument(flag))
+    } else {
+        Ok((value, after))
     }
 }
 

@@ -38,9 +38,10 @@ pub(crate) fn in_a_line(words: &str, most: usize) -> String {
         line.push_str(&word);
     }
     let line = redact(&line);
-    match line.chars().count() > most {
-        true => line.chars().take(most - 1).chain(['…']).collect(),
-        false => line.into_owned(),
+    if line.chars().count() > most {
+        line.chars().take(most - 1).chain(['…']).collect()
+    } else {
+        line.into_owned()
     }
 }
 

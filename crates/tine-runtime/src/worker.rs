@@ -465,9 +465,10 @@ fn with_earlier(task: FanTask, before: &TaskRecord) -> FanTask {
 /// end, the first one counts.
 fn joined(first: RunReport, second: RunReport) -> RunReport {
     let counts = matches!(second.outcome, Outcome::Completed | Outcome::Aborted);
-    let (outcome, error, reached) = match counts {
-        true => (second.outcome, second.error, second.reached),
-        false => (first.outcome, first.error, first.reached),
+    let (outcome, error, reached) = if counts {
+        (second.outcome, second.error, second.reached)
+    } else {
+        (first.outcome, first.error, first.reached)
     };
     let messages = first.messages.into_iter().chain(second.messages).collect();
     let requests = first.requests.into_iter().chain(second.requests).collect();

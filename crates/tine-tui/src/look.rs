@@ -109,10 +109,7 @@ impl Look {
 
     /// The same of a text.
     pub(crate) fn text(self, text: String) -> String {
-        match self.is_ascii && !text.is_ascii() {
-            true => text.chars().map(ascii_of).collect(),
-            false => text,
-        }
+        if self.is_ascii && !text.is_ascii() { text.chars().map(ascii_of).collect() } else { text }
     }
 
     fn colour(self, cell: &mut Cell) {

@@ -119,10 +119,7 @@ const TAB: &str = "    ";
 
 /// A text with blanks for its tabulators, which a screen does not draw.
 pub fn without_tabs(text: &str) -> Cow<'_, str> {
-    match text.contains('\t') {
-        true => Cow::Owned(text.replace('\t', TAB)),
-        false => Cow::Borrowed(text),
-    }
+    if text.contains('\t') { Cow::Owned(text.replace('\t', TAB)) } else { Cow::Borrowed(text) }
 }
 
 /// A text on one line: blanks and line ends become one blank each.

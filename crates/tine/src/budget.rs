@@ -15,9 +15,10 @@ pub(crate) const CAPS: [Cap; 5] = [Cap::Tokens, Cap::Money, Cap::Time, Cap::Agen
 
 /// What a run does at a cap: a person at a terminal can raise it, a script is told at once.
 pub(crate) fn on_budget(args: &TreeCaps) -> OnBudget {
-    match args.wait_for_budget || output::stderr_is_terminal() {
-        true => OnBudget::Pause,
-        false => OnBudget::End,
+    if args.wait_for_budget || output::stderr_is_terminal() {
+        OnBudget::Pause
+    } else {
+        OnBudget::End
     }
 }
 

@@ -139,9 +139,10 @@ pub(crate) async fn go_ahead(context: &Context, before: Before<'_>) -> Result<bo
     let policy = policy(&context.config, false)?;
     let estimate = context.runtime.estimate(spec, policy).await?;
     if args.estimate {
-        match json {
-            true => output::json(&shape(&estimate, children))?,
-            false => output::write_out(&text(&estimate, children))?,
+        if json {
+            output::json(&shape(&estimate, children))?
+        } else {
+            output::write_out(&text(&estimate, children))?
         }
         return Ok(false);
     }
@@ -164,9 +165,10 @@ fn confirm(price: &str) -> Result<bool, Failure> {
         return Err(Failure::coded(BUDGET, format!("this will cost {price}"))
             .hint("`tine fork` and `tine fan` go on with --yes, and say with --estimate how it comes about; cache.confirm_above in config.toml sets the limit"));
     }
-    match agrees(&format!("This will cost {price}.")) {
-        true => Ok(true),
-        false => Err(Failure::coded(BUDGET, "not made: you did not agree to its price")),
+    if agrees(&format!("This will cost {price}.")) {
+        Ok(true)
+    } else {
+        Err(Failure::coded(BUDGET, "not made: you did not agree to its price"))
     }
 }
 

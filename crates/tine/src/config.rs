@@ -455,9 +455,10 @@ impl Config {
             };
             let Some(text) = text else { continue };
             let file = project::narrowed(parse(text, &path)?, &path)?;
-            let (file, withheld) = match is_trusted {
-                true => project::bounded(file, self, &path),
-                false => (project::only_narrowing(file), Vec::new()),
+            let (file, withheld) = if is_trusted {
+                project::bounded(file, self, &path)
+            } else {
+                (project::only_narrowing(file), Vec::new())
             };
             self.withheld.extend(withheld);
             self.layer(file, text, &path);

@@ -87,9 +87,10 @@ pub(crate) fn of_checks(
 ) -> Result<Confinement, Failure> {
     let usual = usual_workers(&context.config, args, directory)?;
     let is_typed = args.confine.is_given();
-    let reach = match is_typed && context.caller.is_none() {
-        true => ReachWish::Person(usual.reach.reach().clone()),
-        false => usual.reach.clone(),
+    let reach = if is_typed && context.caller.is_none() {
+        ReachWish::Person(usual.reach.reach().clone())
+    } else {
+        usual.reach.clone()
     };
     Ok(Confinement { reach, ..usual })
 }

@@ -73,9 +73,10 @@ fn named(name: &str, definitions: &Definitions) -> Result<AgentDefinition, Failu
         return Err(Failure::input(fault).hint(FILE_HINT));
     }
     let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
-    let defined = match names.is_empty() {
-        true => "none is defined here; `tine man` says how to define one".to_owned(),
-        false => format!("defined are {}", names.join(", ")),
+    let defined = if names.is_empty() {
+        "none is defined here; `tine man` says how to define one".to_owned()
+    } else {
+        format!("defined are {}", names.join(", "))
     };
     Err(Failure::input(format!("no agent is defined as `{}`", name.escape_debug())).hint(defined))
 }
@@ -175,10 +176,11 @@ fn texts(project: &Project) -> impl Iterator<Item = (PathBuf, &str)> {
 
 fn add(definitions: &mut Definitions, definition: AgentDefinition) -> Result<(), Failure> {
     let path = definition.origin.display().to_string();
-    match definitions.add(definition) {
-        true => Ok(()),
-        false => Err(Failure::input(format!("{path} is one agent too many"))
-            .hint("a model has to choose among them: take some away")),
+    if definitions.add(definition) {
+        Ok(())
+    } else {
+        Err(Failure::input(format!("{path} is one agent too many"))
+            .hint("a model has to choose among them: take some away"))
     }
 }
 

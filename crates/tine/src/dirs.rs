@@ -85,9 +85,10 @@ impl Dirs {
         let files: Vec<PathBuf> = database.iter().chain(others).map(|path| real(path)).collect();
         let mut own = Vec::new();
         for folder in self.own_directories() {
-            match directory.starts_with(&folder) {
-                true => own.extend(files.iter().filter(|file| file.starts_with(&folder)).cloned()),
-                false => own.push(folder),
+            if directory.starts_with(&folder) {
+                own.extend(files.iter().filter(|file| file.starts_with(&folder)).cloned())
+            } else {
+                own.push(folder)
             }
         }
         own

@@ -78,9 +78,10 @@ fn refusal(path: &Path, owners: Option<&[u32]>) -> Result<Option<PathBuf>, Strin
     let Ok(target) = real.strip_prefix(folder) else {
         return Err(format!("it is a link to {}, outside its directory", real.display()));
     };
-    match found.is_symlink() && is_secret(target) {
-        true => Err(format!("it is a link to {}, which may hold keys", target.display())),
-        false => Ok(Some(target.to_owned())),
+    if found.is_symlink() && is_secret(target) {
+        Err(format!("it is a link to {}, which may hold keys", target.display()))
+    } else {
+        Ok(Some(target.to_owned()))
     }
 }
 

@@ -21,10 +21,7 @@ pub(crate) async fn interruptible<T>(
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     // The terminal was closed: what runs in it must not live on unseen.
-    let mut hang_up = match hang_up_is_ignored() {
-        true => None,
-        false => Some(listen(SignalKind::hangup())?),
-    };
+    let mut hang_up = if hang_up_is_ignored() { None } else { Some(listen(SignalKind::hangup())?) };
     tokio::pin!(work);
     loop {
         // All branches are cancel-safe: `work` is only polled, and a signal that is not received stays pending.

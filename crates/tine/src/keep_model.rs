@@ -23,9 +23,10 @@ pub(crate) fn keep_model(file: &Path, keep: &ModelToKeep) -> Result<String, Fail
     let hint = format!("write it by hand: model = \"{}\"", keep.model);
     let changed = edit_settings(file, "the model", &hint, |text| with_model(text, keep))?;
     let file = file.display();
-    Ok(match changed {
-        true => format!("wrote model = \"{}\" into {file}", keep.model),
-        false => format!("model = \"{}\" was in {file} before", keep.model),
+    Ok(if changed {
+        format!("wrote model = \"{}\" into {file}", keep.model)
+    } else {
+        format!("model = \"{}\" was in {file} before", keep.model)
     })
 }
 

@@ -115,10 +115,11 @@ pub(crate) fn take_stdin() -> Result<(), Failure> {
         return Err(Failure::usage("`-` is standard input, and the terminal has it here")
             .hint("write the text in its place"));
     }
-    match TAKEN.swap(true, Ordering::Relaxed) {
-        false => Ok(()),
-        true => Err(Failure::usage("`-` is given twice, and there is one standard input")
-            .hint("`\"$(cat FILE)\"` is the text of a file")),
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        Err(Failure::usage("`-` is given twice, and there is one standard input")
+            .hint("`\"$(cat FILE)\"` is the text of a file"))
+    } else {
+        Ok(())
     }
 }
 

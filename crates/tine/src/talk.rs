@@ -242,9 +242,10 @@ impl<'a> Talk<'a> {
     /// The permissions of the run. One that may write nothing asks for nothing that writes, unless somebody has said what it may.
     fn permissions(&self, reach: &Reach) -> Permissions {
         let permissions = self.guarded.permissions.clone();
-        match reach.writes == Writes::Nowhere && self.limits.permission_mode.is_none() {
-            true => Permissions { mode: PermissionMode::ReadOnly.into(), ..permissions },
-            false => permissions,
+        if reach.writes == Writes::Nowhere && self.limits.permission_mode.is_none() {
+            Permissions { mode: PermissionMode::ReadOnly.into(), ..permissions }
+        } else {
+            permissions
         }
     }
 

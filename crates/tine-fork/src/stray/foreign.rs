@@ -93,9 +93,10 @@ fn shown(task: &str) -> String {
 fn claims(report: &str) -> String {
     let parsed = Report::parse(report);
     let parts = [parsed.scope, parsed.result, parsed.files_changed];
-    match parts.iter().all(Option::is_none) {
-        true => parsed.raw,
-        false => parts.into_iter().flatten().collect::<Vec<_>>().join("\n"),
+    if parts.iter().all(Option::is_none) {
+        parsed.raw
+    } else {
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 }
 

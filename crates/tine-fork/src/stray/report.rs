@@ -10,8 +10,9 @@ pub(super) fn missing_scope(evidence: &Evidence<'_>) -> Option<String> {
         return None;
     }
     let Some(report) = &evidence.report else { return Some("there is no report".to_owned()) };
-    match Report::parse(report).scope.is_none_or(|scope| scope.is_empty()) {
-        true => Some("the report says no scope".to_owned()),
-        false => None,
+    if Report::parse(report).scope.is_none_or(|scope| scope.is_empty()) {
+        Some("the report says no scope".to_owned())
+    } else {
+        None
     }
 }

@@ -198,9 +198,10 @@ fn one_line(text: &str) -> String {
     const CHARS_MAX: usize = 80;
     let line = text.trim().lines().next().unwrap_or_default();
     let clean = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-    match line.chars().count() > CHARS_MAX {
-        true => clean.take(CHARS_MAX - 1).chain(['…']).collect(),
-        false => clean.collect(),
+    if line.chars().count() > CHARS_MAX {
+        clean.take(CHARS_MAX - 1).chain(['…']).collect()
+    } else {
+        clean.collect()
     }
 }
 

@@ -221,10 +221,7 @@ fn estimated_prompt(conversation: &mut Conversation, last: u64, window: u64) -> 
         return last;
     }
     let unsent = conversation.unsent_bytes().div_ceil(BYTES_PER_TOKEN);
-    match conversation.has_sent() {
-        true => last + unsent,
-        false => head_tokens(conversation) + unsent,
-    }
+    if conversation.has_sent() { last + unsent } else { head_tokens(conversation) + unsent }
 }
 
 fn head_tokens(conversation: &Conversation) -> u64 {

@@ -99,9 +99,10 @@ impl SpawnPolicy {
             (false, ForkChoice::Implicit) => "unless the model names another agent",
             (false, ForkChoice::Off) => "never",
         };
-        let runs = match self.forks() {
-            true => "in the background, and report by notification",
-            false => "in the background where the model asks for it; else it waits for them",
+        let runs = if self.forks() {
+            "in the background, and report by notification"
+        } else {
+            "in the background where the model asks for it; else it waits for them"
         };
         let depth = match self.depth_max {
             0 => "models start no workers".to_owned(),
@@ -114,11 +115,10 @@ impl SpawnPolicy {
             ("depth", depth),
             (
                 "reports",
-                match self.wakes {
-                    true => "wake the agent that started the worker".to_owned(),
-                    false => {
-                        "wait for the next turn of the agent that started the worker".to_owned()
-                    }
+                if self.wakes {
+                    "wake the agent that started the worker".to_owned()
+                } else {
+                    "wait for the next turn of the agent that started the worker".to_owned()
                 },
             ),
             ("without a terminal", "the same; permissions decide what they may do".to_owned()),

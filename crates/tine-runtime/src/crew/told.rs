@@ -93,12 +93,11 @@ impl ToolFilter for OnlyItsTools {
     }
 
     fn denial_message(&self, tool: &str, input: &RawJson) -> String {
-        match self.definition.has_tool(tool) {
-            true => self.rest.denial_message(tool, input),
-            false => {
-                let name = &self.definition.name;
-                format!("The agent `{name}` does not have the tool `{tool}`. Do without it.")
-            }
+        if self.definition.has_tool(tool) {
+            self.rest.denial_message(tool, input)
+        } else {
+            let name = &self.definition.name;
+            format!("The agent `{name}` does not have the tool `{tool}`. Do without it.")
         }
     }
 }

@@ -172,10 +172,7 @@ impl CrewTools {
             }
             let names: Vec<String> =
                 definitions.iter().map(|one| format!("`{}`", one.name)).collect();
-            let defined = match names.is_empty() {
-                true => "none is defined here".to_owned(),
-                false => format!("defined are {}", names.join(", ")),
-            };
+            let defined = if names.is_empty() { "none is defined here".to_owned() } else { format!("defined are {}", names.join(", ")) };
             Told(format!(
                 "There is no agent `{}`: {defined}. Take `{FORK}` to start from this conversation, or leave the type out for a \
                  fresh worker.",
@@ -204,15 +201,12 @@ impl CrewTools {
         if waits {
             return self.report_of(worker, OUTPUT_WAIT_MAX, context).await;
         }
-        let wakes = match self.options.crew.policy.wakes {
-            true => {
-                "Its report comes by itself, as a message with a <task-notification>. Go on with what does not depend on it; \
+        let wakes = if self.options.crew.policy.wakes {
+            "Its report comes by itself, as a message with a <task-notification>. Go on with what does not depend on it; \
                      when there is nothing like that, end your turn, and you are called again when it reports."
-            }
-            false => {
-                "Its report comes by itself, as a message with a <task-notification>, at a later turn. Use TaskOutput with \
+        } else {
+            "Its report comes by itself, as a message with a <task-notification>, at a later turn. Use TaskOutput with \
                       `block` where you cannot go on without it."
-            }
         };
         Ok(format!("Started worker {worker} ({inherits}{agent}), in the background. {wakes}"))
     }

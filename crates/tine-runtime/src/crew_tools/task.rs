@@ -207,11 +207,12 @@ impl CrewTools {
             When::Next => {
                 let kept = attributed(Some(self.record.id), message);
                 let kept = self.runtime.store().keep_follow_up(agent, &kept).await;
-                match kept.map_err(RuntimeError::from)? {
-                    true => Ok(format!("Worker {agent} is told when it has reported.")),
-                    false => Err(Told(format!(
+                if kept.map_err(RuntimeError::from)? {
+                    Ok(format!("Worker {agent} is told when it has reported."))
+                } else {
+                    Err(Told(format!(
                         "Worker {agent} is told something else already when it is done."
-                    ))),
+                    )))
                 }
             }
         }
@@ -311,10 +312,7 @@ fn line(view: &TaskView, now_ms: i64) -> String {
 
 /// What was stopped, on a line.
 fn receipt(receipt: &Receipt) -> String {
-    let over = match receipt.over {
-        true => "stopped",
-        false => "is asked to stop",
-    };
+    let over = if receipt.over { "stopped" } else { "is asked to stop" };
     let mut line = format!(
         "{} {over} after {} turns and {} tool calls",
         receipt.agent.short(),

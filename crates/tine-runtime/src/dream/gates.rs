@@ -59,25 +59,30 @@ pub(super) struct Facts<'a> {
 
 /// The gates before the sessions are counted, in their order.
 pub(super) fn cheap(rules: &DreamRules, memory: &Path, facts: &Facts<'_>) -> Vec<Gate> {
-    let forced = |gate: Gate| match facts.forced && !gate.open {
-        true => Gate { open: true, reason: format!("forced ({})", gate.reason), ..gate },
-        false => gate,
+    let forced = |gate: Gate| {
+        if facts.forced && !gate.open {
+            Gate { open: true, reason: format!("forced ({})", gate.reason), ..gate }
+        } else {
+            gate
+        }
     };
     vec![
         forced(gate(
             "enabled",
             rules.enabled,
-            match rules.enabled {
-                true => "[dream] enabled = true".to_owned(),
-                false => "off; `[dream] enabled = true` turns it on".to_owned(),
+            if rules.enabled {
+                "[dream] enabled = true".to_owned()
+            } else {
+                "off; `[dream] enabled = true` turns it on".to_owned()
             },
         )),
         forced(gate(
             "memory",
             facts.has_memory,
-            match facts.has_memory {
-                true => memory.display().to_string(),
-                false => format!("{} is not there; a forced run makes it", memory.display()),
+            if facts.has_memory {
+                memory.display().to_string()
+            } else {
+                format!("{} is not there; a forced run makes it", memory.display())
             },
         )),
         forced(hours(rules, facts)),
@@ -93,10 +98,7 @@ pub(super) fn cheap(rules: &DreamRules, memory: &Path, facts: &Facts<'_>) -> Vec
 
 /// The gate of the sessions. Without any, there is nothing to learn from, whoever asks.
 pub(super) fn sessions(rules: &DreamRules, facts: &Facts<'_>) -> Gate {
-    let needed = match facts.forced {
-        true => 0,
-        false => rules.min_sessions,
-    };
+    let needed = if facts.forced { 0 } else { rules.min_sessions };
     match facts.sessions {
         None => gate("sessions", false, "not counted: an earlier gate is closed".to_owned()),
         Some(count) => gate(

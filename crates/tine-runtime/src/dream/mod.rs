@@ -302,9 +302,10 @@ impl Runtime {
             .as_ref()
             .is_none_or(|words| words.settings(&last.settings) == last.settings);
         let is_warm = keeps_model && self.is_warm(last, options.caching).await?;
-        let (context, inherit) = match is_warm {
-            true => (DreamContext::Warm, Inherit::Full),
-            false => (DreamContext::Digest, Inherit::Fresh),
+        let (context, inherit) = if is_warm {
+            (DreamContext::Warm, Inherit::Full)
+        } else {
+            (DreamContext::Digest, Inherit::Fresh)
         };
         let fork = ForkSpec {
             inherit,

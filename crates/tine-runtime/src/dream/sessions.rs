@@ -64,9 +64,10 @@ impl Runtime {
             let name =
                 session.name.as_deref().map_or_else(String::new, |name| format!(" ({name})"));
             let label = format!("{}{name}", session.id.short());
-            let text = match native == Some(session.id) {
-                true => None,
-                false => Some(self.digest_of(session, settings.session_tokens).await?),
+            let text = if native == Some(session.id) {
+                None
+            } else {
+                Some(self.digest_of(session, settings.session_tokens).await?)
             };
             if text.as_ref().is_none_or(|text| !text.is_empty()) {
                 told.push((session.id, ToldSession { label, text }));

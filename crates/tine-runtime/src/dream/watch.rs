@@ -55,13 +55,14 @@ impl WatchedFilter {
             .iter()
             .filter_map(|field| input.text_at(field))
             .any(|text| redact(&text) != text);
-        match holds_secret && is_write(tool) {
-            true => Err(Denial::new(
+        if holds_secret && is_write(tool) {
+            Err(Denial::new(
                 DenialCode::Secret,
                 "the note would hold a key or a password",
                 "Write it without: notes are read by every later agent.",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

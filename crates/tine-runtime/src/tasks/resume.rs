@@ -116,9 +116,10 @@ impl Runtime {
     }
 
     async fn queue_behind(&self, view: &TaskView, prompt: &str) -> Result<(), RuntimeError> {
-        match self.store().keep_follow_up(view.task.agent, prompt).await? {
-            true => Ok(()),
-            false => Err(RuntimeError::FollowUpWaits(view.task.agent)),
+        if self.store().keep_follow_up(view.task.agent, prompt).await? {
+            Ok(())
+        } else {
+            Err(RuntimeError::FollowUpWaits(view.task.agent))
         }
     }
 }

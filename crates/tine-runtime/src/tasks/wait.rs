@@ -77,9 +77,10 @@ impl Runtime {
         loop {
             self.recover().await?;
             let waited = self.look_for((agent, read), from).await?;
-            let missing = match from.is_empty() {
-                true => waited.up_to.is_none(),
-                false => waited.agents.iter().any(|one| one.status == WaitStatus::Running),
+            let missing = if from.is_empty() {
+                waited.up_to.is_none()
+            } else {
+                waited.agents.iter().any(|one| one.status == WaitStatus::Running)
             };
             if !missing {
                 return Ok(waited);

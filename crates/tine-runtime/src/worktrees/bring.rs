@@ -115,10 +115,7 @@ fn refuse_conflicts(record: &WorktreeRecord, paths: &[PathBuf]) -> Result<(), Wo
     let Ok(worktree) = worktree_of(record) else { return Ok(()) };
     let mut found = worktree.repository().in_conflict()?;
     found.retain(|path| paths.is_empty() || paths.iter().any(|asked| path.starts_with(asked)));
-    match found.is_empty() {
-        true => Ok(()),
-        false => Err(Obstacle::InConflict(found).into()),
-    }
+    if found.is_empty() { Ok(()) } else { Err(Obstacle::InConflict(found).into()) }
 }
 
 impl Runtime {

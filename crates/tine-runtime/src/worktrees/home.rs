@@ -60,9 +60,10 @@ impl ToolFilter for Inside {
     }
 
     fn denial_message(&self, tool: &str, input: &RawJson) -> String {
-        match self.worktree.allows(tool, input) {
-            true => self.rest.denial_message(tool, input),
-            false => self.worktree.denial_message(tool, input),
+        if self.worktree.allows(tool, input) {
+            self.rest.denial_message(tool, input)
+        } else {
+            self.worktree.denial_message(tool, input)
         }
     }
 }

@@ -122,13 +122,12 @@ impl Runtime {
         let state = blocking(move || worktree_of(&found)?.state(now_ms)).await?;
         let checked = self.check(agent, check, confinement, cancel).await?;
         // What came of a run meanwhile is nobody's to take away.
-        let left = match runs_before || self.is_run_in(&record).await? {
-            true => Some(AGENT_RUNS.to_owned()),
-            false => {
-                let now_ms = self.now_ms();
-                let restored = blocking(move || worktree_of(&record)?.restore(&state, now_ms));
-                restored.await.err().map(|error| error.to_string())
-            }
+        let left = if runs_before || self.is_run_in(&record).await? {
+            Some(AGENT_RUNS.to_owned())
+        } else {
+            let now_ms = self.now_ms();
+            let restored = blocking(move || worktree_of(&record)?.restore(&state, now_ms));
+            restored.await.err().map(|error| error.to_string())
         };
         Ok((Some(checked), left))
     }

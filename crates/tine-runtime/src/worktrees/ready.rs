@@ -61,10 +61,7 @@ impl Unready {
         let errand = Errand { agent, directory, variables, confinement };
         let check = Check { command, time_max: policy.setup_time_max };
         let ended = errand.run(&check, &CancellationToken::new()).await?;
-        match ended.passed {
-            true => Ok(()),
-            false => Err(RuntimeError::Setup { said: end_of(&ended.output) }),
-        }
+        if ended.passed { Ok(()) } else { Err(RuntimeError::Setup { said: end_of(&ended.output) }) }
     }
 }
 

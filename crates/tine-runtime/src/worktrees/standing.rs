@@ -62,9 +62,10 @@ pub(super) fn had_work(record: &WorktreeRecord) -> bool {
 /// Refuses where the worktree's repository is not where it was.
 pub(super) fn refuse_moved(record: &WorktreeRecord) -> Result<(), RuntimeError> {
     let path = Path::new(&record.repository);
-    match path.exists() {
-        true => Ok(()),
-        false => Err(RuntimeError::RepositoryMoved { agent: record.agent, path: path.to_owned() }),
+    if path.exists() {
+        Ok(())
+    } else {
+        Err(RuntimeError::RepositoryMoved { agent: record.agent, path: path.to_owned() })
     }
 }
 

@@ -69,12 +69,11 @@ impl App {
     pub(super) fn offer(&mut self) -> Vec<Effect> {
         let word = self.find_offers();
         let is_old = self.files.of != self.focus || (word == "@" && self.files.paths.is_some());
-        match word.starts_with('@') && (is_old || self.files.paths.is_none() && word == "@") {
-            true => {
-                self.files = Files { of: self.focus, paths: None };
-                vec![Effect::Files(self.focus)]
-            }
-            false => Vec::new(),
+        if word.starts_with('@') && (is_old || self.files.paths.is_none() && word == "@") {
+            self.files = Files { of: self.focus, paths: None };
+            vec![Effect::Files(self.focus)]
+        } else {
+            Vec::new()
         }
     }
 
@@ -253,9 +252,10 @@ impl App {
         let is_ready = |command: &&super::command::Command| {
             command.names[0] == name && command.usage.is_empty()
         };
-        match is_command && COMMANDS.iter().any(|command| is_ready(&command)) {
-            true => self.submit(),
-            false => effects,
+        if is_command && COMMANDS.iter().any(|command| is_ready(&command)) {
+            self.submit()
+        } else {
+            effects
         }
     }
 }

@@ -56,10 +56,7 @@ impl Killed {
         if !std::mem::replace(&mut self.is_open, true) {
             self.text.clear();
         }
-        match was_before {
-            true => self.text.insert_str(0, text),
-            false => self.text.push_str(text),
-        }
+        if was_before { self.text.insert_str(0, text) } else { self.text.push_str(text) }
     }
 }
 

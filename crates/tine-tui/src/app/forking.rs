@@ -57,10 +57,7 @@ impl App {
             Ok(words) => words,
             Err(error) => return self.refuse(&error.to_string()),
         };
-        match self.is_forking(parent) {
-            true => Vec::new(),
-            false => self.fork_with(parent, words, None),
-        }
+        if self.is_forking(parent) { Vec::new() } else { self.fork_with(parent, words, None) }
     }
 
     /// The same, once it is read. `draft` will stand in the line of the child.
@@ -124,14 +121,13 @@ impl App {
             let prompt = words.prompt.map(|prompt| self.begin_run(child, Some(prompt)));
             return prompt.into_iter().collect();
         }
-        let mut effects = match self.follows(made.parent, fork.as_ref()) {
-            true => self.enter(record),
-            false => {
-                self.agents.add(record.clone());
-                self.rooms.entry(child).or_insert_with(|| Room::new(record));
-                self.announce(Tone::Plain, self.way_to(made));
-                Vec::new()
-            }
+        let mut effects = if self.follows(made.parent, fork.as_ref()) {
+            self.enter(record)
+        } else {
+            self.agents.add(record.clone());
+            self.rooms.entry(child).or_insert_with(|| Room::new(record));
+            self.announce(Tone::Plain, self.way_to(made));
+            Vec::new()
         };
         self.begin_fork_room(made, fork.and_then(|fork| fork.draft));
         if let Some(prompt) = words.prompt {

@@ -30,9 +30,10 @@ impl App {
             None => (false, Some(self.directory.as_str())),
         };
         let runs = self.record(agent).is_some_and(|row| row.state == AgentState::Running);
-        match runs && (is_same_tree || directory(root) == here) {
-            true => Distance::Near,
-            false => Distance::Far,
+        if runs && (is_same_tree || directory(root) == here) {
+            Distance::Near
+        } else {
+            Distance::Far
         }
     }
 

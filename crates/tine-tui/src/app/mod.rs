@@ -257,9 +257,10 @@ impl App {
             Event::FirstWords(text) => {
                 self.input().set(&text);
                 // Behind a list, or a question that it would answer, it waits in the line.
-                match self.overlay.is_some() || self.words_answer() {
-                    true => Vec::new(),
-                    false => self.submit(),
+                if self.overlay.is_some() || self.words_answer() {
+                    Vec::new()
+                } else {
+                    self.submit()
                 }
             }
             Event::ForkWaits(parent) => {
@@ -468,10 +469,7 @@ impl App {
         self.tell_notices();
         self.look_at_wait();
         self.settle_bequest();
-        match self.questions.is_overdue(self.now_ms) {
-            true => vec![Effect::LookAtQueue],
-            false => Vec::new(),
-        }
+        if self.questions.is_overdue(self.now_ms) { vec![Effect::LookAtQueue] } else { Vec::new() }
     }
 
     fn happened(&mut self, agent: AgentId, happening: Happening) -> Vec<Effect> {
@@ -504,10 +502,7 @@ impl App {
                     let (read, prompt) = (usage.read, usage.prompt());
                     room.last_request = Some(LastRequest { read, prompt, is_expired });
                 }
-                match self.focus == Some(agent) {
-                    true => vec![Effect::Price(agent)],
-                    false => Vec::new(),
-                }
+                if self.focus == Some(agent) { vec![Effect::Price(agent)] } else { Vec::new() }
             }
             Happening::Written => self.refresh(agent),
             Happening::ToolFinished(_)
@@ -528,10 +523,7 @@ impl App {
         let is_seen = self.focus == Some(agent);
         let Some(room) = self.rooms.get_mut(&agent) else { return Vec::new() };
         room.is_stale = true;
-        match is_seen {
-            true => vec![Effect::Read(agent, room.reads())],
-            false => Vec::new(),
-        }
+        if is_seen { vec![Effect::Read(agent, room.reads())] } else { Vec::new() }
     }
 
     fn registry(&mut self, agents: Vec<AgentRecord>, tasks: Vec<TaskRecord>) -> Vec<Effect> {
@@ -568,9 +560,10 @@ impl App {
         let Some(focus) = focus else { return Vec::new() };
         let now = self.record(focus).map(|record| record.updated_ms);
         // Another process may have written.
-        match before != now && !self.lives.contains_key(&focus) {
-            true => self.refresh(focus),
-            false => Vec::new(),
+        if before != now && !self.lives.contains_key(&focus) {
+            self.refresh(focus)
+        } else {
+            Vec::new()
         }
     }
 
@@ -588,9 +581,10 @@ impl App {
         (self.overlay, self.beneath) = (None, None);
         self.offers = None;
         let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));
-        match room.is_stale {
-            true => vec![Effect::Read(agent, room.reads()), Effect::Price(agent)],
-            false => Vec::new(),
+        if room.is_stale {
+            vec![Effect::Read(agent, room.reads()), Effect::Price(agent)]
+        } else {
+            Vec::new()
         }
     }
 

@@ -165,9 +165,10 @@ fn user_text(text: &str) -> Body {
 /// How a task has ended. The envelope has no word for an interruption, which models are told as a failure whose cause begins with it.
 fn ended(notice: &TaskNotification) -> String {
     let cause = one_line(&notice.summary);
-    match cause.starts_with(TaskStatus::Interrupted.as_str()) {
-        true => cause,
-        false => format!("{}: {cause}", notice.status.as_str()),
+    if cause.starts_with(TaskStatus::Interrupted.as_str()) {
+        cause
+    } else {
+        format!("{}: {cause}", notice.status.as_str())
     }
 }
 

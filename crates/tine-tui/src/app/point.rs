@@ -106,9 +106,10 @@ impl App {
     pub(super) fn hand_over_mouse(&mut self) -> Vec<Effect> {
         self.has_mouse = !self.has_mouse;
         let key = self.keys.hint(Action::Mouse).unwrap_or_default();
-        self.tell(match self.has_mouse {
-            true => format!("the mouse scrolls and opens now; {key} lets it select text again"),
-            false => "the mouse selects text again".to_owned(),
+        self.tell(if self.has_mouse {
+            format!("the mouse scrolls and opens now; {key} lets it select text again")
+        } else {
+            "the mouse selects text again".to_owned()
         });
         vec![Effect::Mouse(self.has_mouse)]
     }
@@ -183,9 +184,10 @@ impl App {
         let Some(room) = self.room_mut() else { return Vec::new() };
         room.pointed = None;
         room.scroll = Scroll::Bottom;
-        match is_prompt {
-            false => vec![Effect::Rewind(agent, RewindTo::Entry(entry))],
-            true => vec![Effect::Rewind(agent, RewindTo::Before(entry))],
+        if is_prompt {
+            vec![Effect::Rewind(agent, RewindTo::Before(entry))]
+        } else {
+            vec![Effect::Rewind(agent, RewindTo::Entry(entry))]
         }
     }
 

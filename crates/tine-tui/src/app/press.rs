@@ -341,9 +341,10 @@ impl App {
 
     /// Offers what the word could become, where nothing is offered yet.
     fn complete(&mut self) -> Vec<Effect> {
-        match self.input().text().trim_start().starts_with('!') {
-            true => self.offer_paths(),
-            false => self.offer(),
+        if self.input().text().trim_start().starts_with('!') {
+            self.offer_paths()
+        } else {
+            self.offer()
         }
     }
 }

@@ -258,10 +258,7 @@ impl App {
             Some(room) => &mut room.input,
             None => &mut self.lobby,
         };
-        match line.is_empty() {
-            true => line.set(&text),
-            false => drop(self.history.keep(&text)),
-        }
+        if line.is_empty() { line.set(&text) } else { drop(self.history.keep(&text)) }
     }
 
     /// Describes the one who asks: its parent, its tree, and the process that runs it. Nothing for the agent on the screen.

@@ -13,17 +13,13 @@ impl App {
         let runs = self.runs(agent);
         if let Some(room) = self.rooms.get_mut(&agent) {
             room.scroll = Scroll::Bottom;
-            match runs {
-                true => room.queued.push(text.clone()),
-                false => room.sent = Some(text.clone()),
-            }
+            if runs { room.queued.push(text.clone()) } else { room.sent = Some(text.clone()) }
         }
-        match runs {
-            true => {
-                self.tell("sent; it is read at the next turn");
-                vec![Effect::Send(agent, text)]
-            }
-            false => vec![self.begin_run(agent, Some(text))],
+        if runs {
+            self.tell("sent; it is read at the next turn");
+            vec![Effect::Send(agent, text)]
+        } else {
+            vec![self.begin_run(agent, Some(text))]
         }
     }
 

@@ -61,9 +61,10 @@ pub(super) fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
 
 pub(super) fn tool(app: &mut App, begins: bool) -> Vec<Effect> {
     let id_of = || ToolCallId("t1".to_owned());
-    let happening = match begins {
-        true => Happening::ToolStarted { id: id_of(), tool: "Bash".into(), line: "ls".into() },
-        false => Happening::ToolFinished(id_of()),
+    let happening = if begins {
+        Happening::ToolStarted { id: id_of(), tool: "Bash".into(), line: "ls".into() }
+    } else {
+        Happening::ToolFinished(id_of())
     };
     app.update(Event::Happened(id(1), happening))
 }

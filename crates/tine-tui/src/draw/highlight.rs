@@ -97,9 +97,10 @@ impl Scanner {
     fn word(&self, word: &str, after: &str) -> Style {
         let language = self.language;
         let mut words = language.words.split(' ');
-        let is_own = match language.ignores_case {
-            true => words.any(|own| own.eq_ignore_ascii_case(word)),
-            false => words.any(|own| own == word),
+        let is_own = if language.ignores_case {
+            words.any(|own| own.eq_ignore_ascii_case(word))
+        } else {
+            words.any(|own| own == word)
         };
         match word.starts_with(|c: char| c.is_ascii_digit()) {
             true => VALUE,

@@ -109,10 +109,8 @@ impl List<'_> {
         if let Some(laid) = self.kept.lines.get(&index).filter(|laid| laid.state == state) {
             return Rc::clone(&laid.lines);
         }
-        let fold = match is_open {
-            true => Fold::Open,
-            false => Fold::Folded { key: self.kept.open_key.as_deref() },
-        };
+        let fold =
+            if is_open { Fold::Open } else { Fold::Folded { key: self.kept.open_key.as_deref() } };
         let lines = Rc::new(piece::lines(&piece.body, width, fold));
         self.kept.lines.insert(index, Laid { state, lines: Rc::clone(&lines) });
         lines
@@ -147,10 +145,8 @@ pub(super) fn view(
     }
     let is_bottom = from >= bottom;
     let from = from.min(bottom);
-    let scroll = match is_bottom {
-        true => Scroll::Bottom,
-        false => Scroll::At { piece: from.0, line: from.1 },
-    };
+    let scroll =
+        if is_bottom { Scroll::Bottom } else { Scroll::At { piece: from.0, line: from.1 } };
     let (lines, places) = taken(&mut list, from, height);
     View { lines, places, scroll }
 }

@@ -298,9 +298,10 @@ impl Page {
         // Where lists and quotes are too deep for the screen, their text is what counts.
         let room = self.width.saturating_sub(TEXT_COLUMNS_MIN);
         let is_too_wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>() > room;
-        match is_too_wide(&first) || is_too_wide(&rest) {
-            true => (Vec::new(), Vec::new()),
-            false => (first, rest),
+        if is_too_wide(&first) || is_too_wide(&rest) {
+            (Vec::new(), Vec::new())
+        } else {
+            (first, rest)
         }
     }
 

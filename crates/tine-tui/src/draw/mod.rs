@@ -167,9 +167,10 @@ fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
 fn signs(view: &View, pointed: usize) -> Vec<Line<'static>> {
     let sign = |((piece, number), line): (&(usize, usize), &Line<'_>)| {
         // The blank line before a piece is not the piece.
-        match *piece == pointed && (*number > 0 || line.width() > 0) {
-            true => Line::from(Span::styled("┃", YELLOW)),
-            false => Line::default(),
+        if *piece == pointed && (*number > 0 || line.width() > 0) {
+            Line::from(Span::styled("┃", YELLOW))
+        } else {
+            Line::default()
         }
     };
     view.places.iter().zip(&view.lines).map(sign).collect()

@@ -45,10 +45,8 @@ pub(super) fn lines(app: &App, width: usize) -> Vec<Line<'static>> {
 /// What is sought in the history, and what keys do meanwhile.
 fn search_line(app: &App, search: &Search, width: usize) -> Line<'static> {
     let wanted = cut(&one_line(&search.wanted), width / 3);
-    let (sign, style) = match search.has_failed {
-        true => ("(search, nothing more) ", YELLOW),
-        false => ("(search) ", CYAN),
-    };
+    let (sign, style) =
+        if search.has_failed { ("(search, nothing more) ", YELLOW) } else { ("(search) ", CYAN) };
     let further = app.keys.hint(Action::Search).map(|key| format!("{key} older · "));
     let keys = format!("{}Enter takes · Esc gives up", further.unwrap_or_default());
     let sought = Span::styled(format!("{sign}`{wanted}`: "), style);

@@ -22,9 +22,10 @@ pub(super) fn lines(app: &App, width: usize, room: usize) -> (Vec<Line<'static>>
     what(request, width, &mut asked);
     let all = around(app, request, width, false);
     // Where there is little room, what is asked needs it more than what is good to know about it.
-    let (mut lines, end) = match all.0.len() + all.1.len() + asked.len().min(ASKED_LEAST) > room {
-        true => around(app, request, width, true),
-        false => all,
+    let (mut lines, end) = if all.0.len() + all.1.len() + asked.len().min(ASKED_LEAST) > room {
+        around(app, request, width, true)
+    } else {
+        all
     };
     let left = room.saturating_sub(lines.len() + end.len());
     let is_whole = asked.len() <= left;
@@ -55,12 +56,11 @@ fn around(
         let text = format!("warning: {}", one_line(&warning));
         end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
     }
-    match is_brief {
-        true => {
-            let why = cut(&where_and_why(request), width.saturating_sub(2));
-            end.push(Line::from(Span::styled(format!("  {why}"), DIM)));
-        }
-        false => end.extend(wrapped(&[(where_and_why(request), DIM)], width, &indent, &indent)),
+    if is_brief {
+        let why = cut(&where_and_why(request), width.saturating_sub(2));
+        end.push(Line::from(Span::styled(format!("  {why}"), DIM)));
+    } else {
+        end.extend(wrapped(&[(where_and_why(request), DIM)], width, &indent, &indent))
     }
     end.extend(panel(app, request, width, is_brief));
     if !is_brief {
@@ -124,12 +124,11 @@ fn panel(
     for (place, choice) in app.panel_choices().iter().enumerate() {
         let sign = if place == marked && is_armed { "▸" } else { " " };
         let text = format!("{sign} {} {}", place + 1, choice.words());
-        match is_brief {
-            true => runs.push((format!("{text}  "), style(place))),
-            false => {
-                let text = cut(&text, width.saturating_sub(2));
-                lines.push(Line::from(vec![Span::raw("  "), Span::styled(text, style(place))]));
-            }
+        if is_brief {
+            runs.push((format!("{text}  "), style(place)))
+        } else {
+            let text = cut(&text, width.saturating_sub(2));
+            lines.push(Line::from(vec![Span::raw("  "), Span::styled(text, style(place))]));
         }
     }
     lines.extend(wrapped(&runs, width, &indent, &indent).into_iter().filter(|_| is_brief));
@@ -184,9 +183,10 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
         Standby::Armed => {
             let whole = app.keys.hint(Action::Open).map(|key| format!(" · {key} shows all"));
             let whole = whole.unwrap_or_default();
-            let words = match app.words_answer() {
-                true => "or type what to do instead".to_owned(),
-                false => format!("{answer} takes words"),
+            let words = if app.words_answer() {
+                "or type what to do instead".to_owned()
+            } else {
+                format!("{answer} takes words")
             };
             let text = "Enter confirms · ↑↓ or a digit chooses";
             (format!("{text} · {words}{whole}{aside}"), YELLOW)

@@ -204,12 +204,11 @@ fn parts(app: &App) -> Vec<Part> {
         if let (Some(read), true) = (read, prompt > 0) {
             let share = read.min(prompt) * 100 / prompt;
             let text = format!("last request {share}% cached");
-            match is_expired {
-                true => {
-                    let long = format!("{text}, the rest had expired");
-                    add(Rank::Usual, long, Some(text), DIM);
-                }
-                false => add(Rank::Usual, text, Some(format!("{share}% cached")), DIM),
+            if is_expired {
+                let long = format!("{text}, the rest had expired");
+                add(Rank::Usual, long, Some(text), DIM);
+            } else {
+                add(Rank::Usual, text, Some(format!("{share}% cached")), DIM)
             }
         }
     }

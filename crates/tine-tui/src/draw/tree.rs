@@ -109,10 +109,8 @@ pub(super) fn draw(app: &App, tree: &mut Tree, frame: &mut Frame<'_>, area: Rect
             Some(line(app, agent, row, number == tree.at, (name, &columns)))
         })
         .collect();
-    let lines = match lines.is_empty() {
-        true => vec![Line::from(Span::styled("   none", DIM))],
-        false => lines,
-    };
+    let lines =
+        if lines.is_empty() { vec![Line::from(Span::styled("   none", DIM))] } else { lines };
     frame.render_widget(Paragraph::new(lines), body);
     frame.render_widget(Paragraph::new(peek), below);
     frame.render_widget(at_foot(app, tree, usize::from(foot.width)), foot);
@@ -137,9 +135,10 @@ fn counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
 }
 
 fn picker_counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
-    let of = match tree.filter.is_empty() {
-        true => plural(tree.rows.len() as u64, "row"),
-        false => format!("{} found", grouped(tree.rows.len() as u64)),
+    let of = if tree.filter.is_empty() {
+        plural(tree.rows.len() as u64, "row")
+    } else {
+        format!("{} found", grouped(tree.rows.len() as u64))
     };
     let all = plural(app.agents.len() as u64, "agent");
     let counts = format!("  {of}, {all} · this directory first, the last used first");
@@ -204,12 +203,11 @@ fn line(
     // Of a long chain the nearest generations are seen.
     let title = one_line(&called(agent));
     let branch_room = name.saturating_sub(title.width().min(name / 2));
-    let branch = match row.branch.width() > branch_room {
-        true => {
-            let hidden = row.branch.chars().count() + 1 - branch_room.max(1);
-            format!("…{}", row.branch.chars().skip(hidden).collect::<String>())
-        }
-        false => row.branch.clone(),
+    let branch = if row.branch.width() > branch_room {
+        let hidden = row.branch.chars().count() + 1 - branch_room.max(1);
+        format!("…{}", row.branch.chars().skip(hidden).collect::<String>())
+    } else {
+        row.branch.clone()
     };
     let title_room = name.saturating_sub(branch.width());
     let is_bold = if is_marked { Modifier::BOLD | Modifier::REVERSED } else { Modifier::BOLD };
@@ -328,9 +326,10 @@ fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
 /// The end of a path that is too long: its last folder says the most.
 fn end_of(path: &str, width: usize) -> String {
     let hidden = (path.width() + 1).saturating_sub(width);
-    match path.width() > width {
-        true => format!("…{}", path.chars().skip(hidden).collect::<String>()),
-        false => path.to_owned(),
+    if path.width() > width {
+        format!("…{}", path.chars().skip(hidden).collect::<String>())
+    } else {
+        path.to_owned()
     }
 }
 

@@ -151,9 +151,10 @@ impl Hands {
                 self.try_go(Some(agent), async move { hands.stop(agent, false).await })
             }
             Effect::StopCommand(agent, name) => self.go(async move {
-                let text = match hands.runtime().stop_background_command(agent, &name).await {
-                    true => format!("`{name}` has ended"),
-                    false => format!("`{name}` does not run any more"),
+                let text = if hands.runtime().stop_background_command(agent, &name).await {
+                    format!("`{name}` has ended")
+                } else {
+                    format!("`{name}` does not run any more")
                 };
                 hands.tell(Some(agent), Tone::Plain, text);
                 hands.look_at_background();

@@ -151,14 +151,12 @@ impl Plain<'_> {
         let Some(line) = line else {
             self.lines.has_ended = true;
             let begun = std::mem::take(&mut self.lines.begun);
-            let rest = match begun.is_empty() {
-                true => Vec::new(),
-                false => self.session.app.update(Event::Line(begun)),
+            let rest = if begun.is_empty() {
+                Vec::new()
+            } else {
+                self.session.app.update(Event::Line(begun))
             };
-            return match self.lines.is_terminal {
-                true => vec![Effect::Quit],
-                false => rest,
-            };
+            return if self.lines.is_terminal { vec![Effect::Quit] } else { rest };
         };
         if let Some(part) = line.strip_suffix('\\') {
             self.lines.begun.push_str(part);

@@ -97,9 +97,10 @@ impl Hands {
         let mut known = self.queue.known.lock().await;
         known.shown.remove(&id);
         let answered = async {
-            let by = match self.runtime().is_own(&self.runtime().request_row(id).await?.owner) {
-                true => "the run's terminal",
-                false => "another terminal",
+            let by = if self.runtime().is_own(&self.runtime().request_row(id).await?.owner) {
+                "the run's terminal"
+            } else {
+                "another terminal"
             };
             self.runtime().answer_request(id, answer, by).await
         };

@@ -94,9 +94,10 @@ impl Screen {
     /// Takes the mouse, or leaves it to the terminal, which selects text with it.
     pub(super) fn take_mouse(&mut self, takes: bool) -> io::Result<()> {
         self.has_mouse = takes;
-        match takes {
-            true => execute!(stdout(), EnableMouseCapture),
-            false => execute!(stdout(), DisableMouseCapture),
+        if takes {
+            execute!(stdout(), EnableMouseCapture)
+        } else {
+            execute!(stdout(), DisableMouseCapture)
         }
     }
 

@@ -187,10 +187,7 @@ impl Printer {
                 _ => {}
             }
         }
-        let hidden = match self.is_new {
-            true => new.len().saturating_sub(CAUGHT_UP_MAX),
-            false => 0,
-        };
+        let hidden = if self.is_new { new.len().saturating_sub(CAUGHT_UP_MAX) } else { 0 };
         if hidden > 0 {
             self.lines(&format!("({hidden} earlier parts are left out; /log has all)"));
         }

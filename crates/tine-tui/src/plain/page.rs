@@ -35,9 +35,10 @@ pub(super) fn text(app: &App, overlay: &Overlay) -> String {
 
 /// All agents, forks below their parents and further in.
 fn agents(app: &App, tree: &Tree) -> String {
-    let head = match tree.is_picker {
-        true => "Conversations, this directory first, the last used first".to_owned(),
-        false => plural(tree.rows.len() as u64, "agent"),
+    let head = if tree.is_picker {
+        "Conversations, this directory first, the last used first".to_owned()
+    } else {
+        plural(tree.rows.len() as u64, "agent")
     };
     let mut lines = vec![format!("{head}; /resume NAME goes to one")];
     let shown = if tree.is_picker { PICKED_MAX } else { usize::MAX };

@@ -38,9 +38,10 @@ fn effort(text: &str) -> Result<String, String> {
 
 /// Reads a way of thinking.
 fn thinking(text: &str) -> Result<String, String> {
-    match text == "adaptive" || text.parse::<u32>().is_ok() {
-        true => Ok(text.to_owned()),
-        false => Err("it is `adaptive` or a number of tokens".to_owned()),
+    if text == "adaptive" || text.parse::<u32>().is_ok() {
+        Ok(text.to_owned())
+    } else {
+        Err("it is `adaptive` or a number of tokens".to_owned())
     }
 }
 

@@ -182,9 +182,10 @@ pub(crate) struct SendTaskArgs {
 /// How long to wait for the end of a task.
 fn block_time(text: &str) -> Result<Duration, String> {
     let time = time_limit(text)?;
-    match time <= BLOCK_TIME_MAX {
-        true => Ok(time),
-        false => Err("it is 600 seconds at most; `tine wait` waits longer".to_owned()),
+    if time <= BLOCK_TIME_MAX {
+        Ok(time)
+    } else {
+        Err("it is 600 seconds at most; `tine wait` waits longer".to_owned())
     }
 }
 

@@ -71,9 +71,10 @@ pub(crate) async fn diff(context: &Context, args: DiffArgs) -> Result<u8, Failur
             work.changes.files.iter().flat_map(|file| [file.path.as_os_str().as_bytes(), b"\0"]);
         output::bytes(&names.collect::<Vec<_>>().concat())?;
     } else if work.changes.files.is_empty() {
-        output::say(match work.unseen.is_empty() {
-            true => "nothing changed",
-            false => "nothing changed that git sees",
+        output::say(if work.unseen.is_empty() {
+            "nothing changed"
+        } else {
+            "nothing changed that git sees"
         });
     } else if args.stat {
         output::write_out(&harmless(&work.stat))?;

@@ -135,9 +135,10 @@ pub(crate) async fn dream(context: &Context, args: DreamArgs) -> Result<u8, Fail
                 None => None,
             };
             let ask = DreamAsk { forced: args.force, current };
-            match args.dry_run {
-                true => status(context, &settings, ask, args.json).await,
-                false => run(context, &settings, ask, args.json).await,
+            if args.dry_run {
+                status(context, &settings, ask, args.json).await
+            } else {
+                run(context, &settings, ask, args.json).await
             }
         }
     }
@@ -323,12 +324,11 @@ pub(crate) async fn tick(context: &Context, json: bool) -> Result<u8, Failure> {
         }
     }
     let now_ms = context.runtime.ports().clock.now_ms();
-    match json {
-        true => output::json(&ran.iter().map(TickJson::from).collect::<Vec<_>>())?,
-        false => {
-            for (settings, run) in &ran {
-                output::line(&format!("{}: {}", settings.project.display(), line(run, now_ms)))?;
-            }
+    if json {
+        output::json(&ran.iter().map(TickJson::from).collect::<Vec<_>>())?
+    } else {
+        for (settings, run) in &ran {
+            output::line(&format!("{}: {}", settings.project.display(), line(run, now_ms)))?;
         }
     }
     Ok(if cancel.is_cancelled() { INTERRUPTED } else { 0 })
@@ -355,9 +355,10 @@ async fn undo(
     inside::only_a_person("takes no notes back", "a person runs `tine dream undo` in a terminal")?;
     let run = context.agent(&args.run).await?;
     let undone = context.runtime.undo_dream(&settings.memory_dir, run).await?;
-    match args.json {
-        true => output::json(&RunJson::from(&undone))?,
-        false => output::line(&line(&undone, context.runtime.ports().clock.now_ms()))?,
+    if args.json {
+        output::json(&RunJson::from(&undone))?
+    } else {
+        output::line(&line(&undone, context.runtime.ports().clock.now_ms()))?
     }
     Ok(0)
 }

@@ -118,10 +118,11 @@ fn choose(suite: &mut Suite, asked: &[String]) -> Result<(), Failure> {
     }
     let names: Vec<String> = suite.cases.iter().map(|case| case.name.clone()).collect();
     suite.cases.retain(|case| asked.iter().any(|text| case.name.contains(text.as_str())));
-    match suite.cases.is_empty() {
-        true => Err(Failure::input("no case of this name is in the suite")
-            .hint(format!("the cases are {}", names.join(", ")))),
-        false => Ok(()),
+    if suite.cases.is_empty() {
+        Err(Failure::input("no case of this name is in the suite")
+            .hint(format!("the cases are {}", names.join(", "))))
+    } else {
+        Ok(())
     }
 }
 

@@ -111,14 +111,13 @@ fn set_variable(provider: Provider) -> Option<&'static str> {
 fn typed_key(provider: Provider) -> Result<String, Failure> {
     take_stdin()?;
     let stdin = io::stdin();
-    let _hidden = match stdin.is_terminal() {
-        true => {
-            // Hidden first: whoever sees the question may type at once.
-            let hidden = HiddenInput::new();
-            output::prompt(&format!("Key of {} (it is not shown): ", account_name(provider)));
-            hidden
-        }
-        false => None,
+    let _hidden = if stdin.is_terminal() {
+        // Hidden first: whoever sees the question may type at once.
+        let hidden = HiddenInput::new();
+        output::prompt(&format!("Key of {} (it is not shown): ", account_name(provider)));
+        hidden
+    } else {
+        None
     };
     let mut line = String::new();
     let read = stdin.lock().read_line(&mut line);

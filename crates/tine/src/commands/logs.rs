@@ -56,11 +56,10 @@ async fn print_after(
 ) -> Result<Option<EntryId>, Failure> {
     let entries = context.runtime.log(agent, last).await?;
     for entry in &entries {
-        match args.json {
-            true => output::transcript_json(&EntryJson::of(entry), args.raw)?,
-            false => {
-                output::transcript(&format!("{}\n", line(entry, Secrets::of(args.raw))), args.raw)?
-            }
+        if args.json {
+            output::transcript_json(&EntryJson::of(entry), args.raw)?
+        } else {
+            output::transcript(&format!("{}\n", line(entry, Secrets::of(args.raw))), args.raw)?
         }
     }
     Ok(entries.last().map(|entry| entry.id).or(last))

@@ -80,22 +80,22 @@ pub(crate) async fn merge_back(context: &Context, mut args: MergeBackArgs) -> Re
     if let Some(editor) = editor {
         words = edited(context, &editor, words).await?;
     }
-    let arrival = match args.dry_run {
-        true => None,
-        false => {
-            let merge = MergeBack {
-                source,
-                into: Some(words.part.into),
-                upto: Some(words.part.last),
-                text: words.text.clone(),
-                wording: words.wording,
-            };
-            Some(context.runtime.merge_back(merge).await.map_err(explained)?.arrival)
-        }
+    let arrival = if args.dry_run {
+        None
+    } else {
+        let merge = MergeBack {
+            source,
+            into: Some(words.part.into),
+            upto: Some(words.part.last),
+            text: words.text.clone(),
+            wording: words.wording,
+        };
+        Some(context.runtime.merge_back(merge).await.map_err(explained)?.arrival)
     };
-    match args.json {
-        true => output::json(&shape(context, &words, arrival).await?)?,
-        false => print(&words, arrival)?,
+    if args.json {
+        output::json(&shape(context, &words, arrival).await?)?
+    } else {
+        print(&words, arrival)?
     }
     Ok(0)
 }

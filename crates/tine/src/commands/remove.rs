@@ -150,9 +150,10 @@ fn agree(plan: &Removal, yes: bool, names: &Names) -> Result<(), Failure> {
     for line in lines(plan, "would remove", names) {
         output::say(&line);
     }
-    match agrees(&format!("This removes {lost} for good.")) {
-        true => Ok(()),
-        false => Err(Failure::coded(BAD_INPUT, "nothing was removed: you did not agree")),
+    if agrees(&format!("This removes {lost} for good.")) {
+        Ok(())
+    } else {
+        Err(Failure::coded(BAD_INPUT, "nothing was removed: you did not agree"))
     }
 }
 

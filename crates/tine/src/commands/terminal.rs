@@ -95,14 +95,13 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     let runtime = Arc::clone(&host.context.runtime);
     let look = Look::of_variables(&variable);
     let start = Start { agent, picks, model, look, keys, mouse, notify, notes, prompt };
-    let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
-        true => tine_tui::run_plain(Arc::new(host), start).await,
-        false => {
-            output::set_screen_drawn(true);
-            let talked = tine_tui::run(Arc::new(host), start).await;
-            output::set_screen_drawn(false);
-            talked
-        }
+    let talked = if args.plain || variable("TERM").as_deref() == Some("dumb") {
+        tine_tui::run_plain(Arc::new(host), start).await
+    } else {
+        output::set_screen_drawn(true);
+        let talked = tine_tui::run(Arc::new(host), start).await;
+        output::set_screen_drawn(false);
+        talked
     };
     let last = talked.map_err(|error| {
         Failure::failed("the terminal failed")

@@ -231,9 +231,10 @@ impl TextView {
                 let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
                 let cause = one_line(cause);
                 let mut state = self.state();
-                let line = match std::mem::take(&mut state.streamed) {
-                    true => format!("what came is given up, asking again in {wait}: {cause}"),
-                    false => format!("retrying in {wait}: {cause}"),
+                let line = if std::mem::take(&mut state.streamed) {
+                    format!("what came is given up, asking again in {wait}: {cause}")
+                } else {
+                    format!("retrying in {wait}: {cause}")
                 };
                 self.line(&mut state, &styled(YELLOW, &line));
             }
@@ -295,9 +296,10 @@ fn closing(record: &AgentRecord, ended: &Ended) -> Vec<String> {
         parts.push(cost);
     }
     let go_on = format!("go on: tine run --resume {}", record.id.short());
-    let second = match ended.usage == Usage::default() {
-        true => go_on,
-        false => format!("{} · {go_on}", usage_words(&ended.usage)),
+    let second = if ended.usage == Usage::default() {
+        go_on
+    } else {
+        format!("{} · {go_on}", usage_words(&ended.usage))
     };
     vec![parts.join(" · "), second]
 }

@@ -35,15 +35,14 @@ const COMMIT_CHARACTERS: usize = 8;
 
 pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Failure> {
     let spec = spec(context, &args.agent, &args.onto).await?;
-    let brought = match args.undo {
-        true => context.runtime.undo_work(&spec).await,
-        false => {
-            let record = context.runtime.own_worktree(spec.agent).await?;
-            let paths = in_checkout(context, &record, &args.paths)?;
-            let on_conflict =
-                if args.conflicts { OnConflict::LeaveMarkers } else { OnConflict::Refuse };
-            context.runtime.apply_work(&spec, paths, on_conflict).await
-        }
+    let brought = if args.undo {
+        context.runtime.undo_work(&spec).await
+    } else {
+        let record = context.runtime.own_worktree(spec.agent).await?;
+        let paths = in_checkout(context, &record, &args.paths)?;
+        let on_conflict =
+            if args.conflicts { OnConflict::LeaveMarkers } else { OnConflict::Refuse };
+        context.runtime.apply_work(&spec, paths, on_conflict).await
     };
     let brought = told(&spec, &args.onto, brought)?;
     if args.onto.json {
@@ -160,10 +159,7 @@ pub(super) fn in_checkout(
         |path: &Path| tops.iter().find_map(|top| path.strip_prefix(top).ok()).map(Path::to_owned);
     let here = below(&context.directory).unwrap_or_default();
     let find = |path: &PathBuf| {
-        let found = match path.is_absolute() {
-            true => below(path),
-            false => plain(&here.join(path)),
-        };
+        let found = if path.is_absolute() { below(path) } else { plain(&here.join(path)) };
         found.ok_or_else(|| {
             Failure::input(format!("`{}` is outside the checkout", path.display()))
                 .hint("give paths in the checkout, or none for all")
@@ -231,10 +227,7 @@ pub(super) fn tell_applied(
         say_incoming(&came.files);
     }
     if came.outcome == BroughtOutcome::Written && !undo {
-        let to = match brought.elsewhere {
-            true => format!(" --to {}", quoted(&onto)),
-            false => String::new(),
-        };
+        let to = if brought.elsewhere { format!(" --to {}", quoted(&onto)) } else { String::new() };
         output::say(&format!("note: `tine apply --undo {short}{to}` takes it back"));
     }
     say_rest(agent, brought.runs, &brought.told);
@@ -244,9 +237,10 @@ pub(super) fn tell_applied(
 /// A path that can be copied into a command.
 fn quoted(path: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@".contains(letter);
-    match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', r"'\''")),
+    if path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
     }
 }
 

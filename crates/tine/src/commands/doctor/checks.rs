@@ -142,9 +142,10 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     let files: Vec<String> = config.files.iter().map(|path| path.display().to_string()).collect();
     let mut checks = vec![Check::ok(
         "settings",
-        match files.is_empty() {
-            true => "no configuration file".to_owned(),
-            false => format!("read from {}", files.join(", ")),
+        if files.is_empty() {
+            "no configuration file".to_owned()
+        } else {
+            format!("read from {}", files.join(", "))
         },
     )];
     fn set<T: ToString>(name: &str, setting: &Option<Setting<T>>) -> Option<Check> {
@@ -250,9 +251,10 @@ pub(super) fn models(dirs: &Dirs) -> Check {
             Check { status: Status::Warning, ..Check::failure("prices and cache rules", &failure) }
         }
         None => {
-            let own = match dirs.models_file.exists() {
-                true => format!(", with {}", dirs.models_file.display()),
-                false => String::new(),
+            let own = if dirs.models_file.exists() {
+                format!(", with {}", dirs.models_file.display())
+            } else {
+                String::new()
             };
             Check::ok("prices and cache rules", format!("as of {}{own}", models.date()))
         }
@@ -328,10 +330,7 @@ fn model(config: &Config) -> Check {
         Err(failure) => {
             let failed = Check::failure(MODEL, &failure);
             // Without a model, everything but new agents works; a wrong one is a mistake.
-            match origin.is_empty() {
-                true => Check { status: Status::Warning, ..failed },
-                false => failed,
-            }
+            if origin.is_empty() { Check { status: Status::Warning, ..failed } } else { failed }
         }
     }
 }

@@ -122,10 +122,7 @@ fn layers(found: &Found) -> Vec<Check> {
     }
     checks.push(Check::ok(
         "confinement: limits",
-        match found.control_groups {
-            true => "a control group holds each command's processes to their number and memory, and tine counts what they use together",
-            false => "tine counts ten times a second what the processes of a command use together; no control group was given to this user that would hold them to it in between",
-        },
+        if found.control_groups { "a control group holds each command's processes to their number and memory, and tine counts what they use together" } else { "tine counts ten times a second what the processes of a command use together; no control group was given to this user that would hold them to it in between" },
     ));
     checks.push(if found.hidden {
         Check::ok(
@@ -189,10 +186,7 @@ fn settings(table: &ConfineTable) -> Vec<Check> {
 }
 
 fn network(network: &NetworkReach) -> String {
-    match network.is_none() {
-        true => "none".to_owned(),
-        false => network.to_string(),
-    }
+    if network.is_none() { "none".to_owned() } else { network.to_string() }
 }
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ pub(super) fn page(report: &SuiteReport, columns: Option<usize>) -> String {
 fn table(report: &SuiteReport) -> Table {
     let (left, right) = (Align::Left, Align::Right);
     let tempts = report.strays().is_some();
-    let mut table = match tempts {
-        true => Table::new(&[
+    let mut table = if tempts {
+        Table::new(&[
             ("CASE", left),
             ("PASSED", right),
             ("ASTRAY", left),
@@ -48,21 +48,23 @@ fn table(report: &SuiteReport) -> Table {
             ("COST", right),
             ("CACHED", right),
             ("TIME", right),
-        ]),
-        false => Table::new(&[
+        ])
+    } else {
+        Table::new(&[
             ("CASE", left),
             ("PASSED", right),
             ("TOKENS", right),
             ("COST", right),
             ("CACHED", right),
             ("TIME", right),
-        ]),
+        ])
     };
     for case in &report.cases {
         let [name, passed, used, cost, cached, time] = cells(case);
-        match tempts {
-            true => table.row([name, passed, astray(case).into(), used, cost, cached, time]),
-            false => table.row([name, passed, used, cost, cached, time]),
+        if tempts {
+            table.row([name, passed, astray(case).into(), used, cost, cached, time])
+        } else {
+            table.row([name, passed, used, cost, cached, time])
         }
     }
     table

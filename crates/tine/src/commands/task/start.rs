@@ -141,8 +141,9 @@ async fn tell_of_reach(context: &Context, task: &str, how: &WorkArgs) -> Result<
 }
 
 fn check_prompt(prompt: &str) -> Result<(), Failure> {
-    match prompt.trim().is_empty() {
-        true => Err(Failure::usage("the prompt is empty").hint("say what the worker is to do")),
-        false => Ok(()),
+    if prompt.trim().is_empty() {
+        Err(Failure::usage("the prompt is empty").hint("say what the worker is to do"))
+    } else {
+        Ok(())
     }
 }

@@ -155,10 +155,8 @@ fn table(all: &[Looked], now_ms: i64) -> Table {
             .then_some(looked.done.as_ref())
             .flatten()
             .is_some_and(|done| done.kept_by.is_none());
-        let done = match lost {
-            true => Some("nothing kept".to_owned()),
-            false => looked.done.as_ref().map(changes),
-        };
+        let done =
+            if lost { Some("nothing kept".to_owned()) } else { looked.done.as_ref().map(changes) };
         table.row([
             agent.map_or_else(|| "nobody's".to_owned(), |agent| agent.id.short()).into(),
             one_line(agent.and_then(|agent| agent.name.as_deref()).unwrap_or_default()).into(),

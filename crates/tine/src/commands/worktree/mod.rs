@@ -144,9 +144,10 @@ async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, Failure> {
         AsOf::Start => ("start", Some(ONLY_START)),
         AsOf::Anew => ("anew", Some(BEGUN_ANEW)),
     };
-    match args.json {
-        true => output::json(&RecoveredJson { agent: agent.to_string(), path, as_of: word })?,
-        false => output::line(&path)?,
+    if args.json {
+        output::json(&RecoveredJson { agent: agent.to_string(), path, as_of: word })?
+    } else {
+        output::line(&path)?
     }
     if let Some(note) = note.filter(|_| !args.json) {
         output::say(note);

@@ -89,9 +89,10 @@ fn agree(plan: &PurgePlan, yes: bool) -> Result<(), Failure> {
     for due in plan.losses() {
         output::say(&line(due, "would purge"));
     }
-    match agrees(&format!("This deletes {lost} for good.")) {
-        true => Ok(()),
-        false => Err(Failure::coded(BAD_INPUT, "nothing was purged: you did not agree")),
+    if agrees(&format!("This deletes {lost} for good.")) {
+        Ok(())
+    } else {
+        Err(Failure::coded(BAD_INPUT, "nothing was purged: you did not agree"))
     }
 }
 
@@ -154,8 +155,9 @@ fn say_rest(plan: &PurgePlan, args: &PurgeWorktreesArgs) {
         Some(count) => format!("{} on disk", bytes(count)),
         None => "the space".to_owned(),
     };
-    output::say(&match args.dry_run {
-        true => format!("note: git could free {space} then"),
-        false => format!("note: `git gc` frees {space} in two weeks, `git gc --prune=now` at once"),
+    output::say(&if args.dry_run {
+        format!("note: git could free {space} then")
+    } else {
+        format!("note: `git gc` frees {space} in two weeks, `git gc --prune=now` at once")
     });
 }

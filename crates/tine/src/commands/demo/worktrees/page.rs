@@ -99,9 +99,10 @@ impl Page<'_> {
             };
             format!("  {} {}", fit(&harmless(line), PARAGRAPH_COLUMNS), styled(DIM, from))
         }));
-        lines.push(match self.told.index_is_kept {
-            true => styled(GREEN, "What was staged is staged as it was, and nothing else."),
-            false => styled(YELLOW, "What is staged has changed."),
+        lines.push(if self.told.index_is_kept {
+            styled(GREEN, "What was staged is staged as it was, and nothing else.")
+        } else {
+            styled(YELLOW, "What is staged has changed.")
         });
         lines
     }
