@@ -15,6 +15,7 @@ use crate::fail::{
     BUDGET, FAILED, Failure, INTERRUPTED, PERMISSION, TIMED_OUT, TOOL_FAILED, TURN_LIMIT,
 };
 use crate::output;
+use crate::render::shell_quoted;
 use crate::render::task::TaskShape;
 use crate::render::worktree::PlaceShape;
 use tine_tui::figures::plural;
@@ -193,7 +194,7 @@ pub(crate) fn warn_of_refusals(refused: &[Refusal]) {
 fn allows(refused: &[Refusal]) -> String {
     let mut options: Vec<String> = Vec::new();
     for refusal in refused {
-        let option = format!("--allow '{}'", rule_for(refusal));
+        let option = format!("--allow {}", shell_quoted(&rule_for(refusal)));
         if !options.contains(&option) && options.len() < CALLS_NAMED_MAX {
             options.push(option);
         }
@@ -367,5 +368,7 @@ mod tests {
         assert_eq!(rule_for(&refusal("Bash", "Bash: make")), "Bash(make)");
         assert_eq!(rule_for(&refusal("Bash", "Bash: a && b")), "Bash(a && b)");
         assert_eq!(rule_for(&refusal("FileWrite", "FileWrite: a")), "FileWrite(a)");
+        let quotes = refusal("Bash", "Bash: sh -c 'make'");
+        assert_eq!(allows(&[quotes]), r"--allow 'Bash(sh -c '\''make'\'')'");
     }
 }

@@ -19,3 +19,13 @@ pub(crate) mod text;
 pub(crate) mod transcript;
 pub(crate) mod workers;
 pub(crate) mod worktree;
+
+/// A word that can be copied into a command of a shell.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@".contains(letter);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -23,6 +23,7 @@ use crate::output;
 use crate::render::change::{
     conflict_line, file_line, mended_line, shown_path, undo_conflict_line,
 };
+use crate::render::shell_quoted;
 use crate::render::worktree::say_gone;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
@@ -227,21 +228,15 @@ pub(super) fn tell_applied(
         say_incoming(&came.files);
     }
     if came.outcome == BroughtOutcome::Written && !undo {
-        let to = if brought.elsewhere { format!(" --to {}", quoted(&onto)) } else { String::new() };
+        let to = if brought.elsewhere {
+            format!(" --to {}", shell_quoted(&onto))
+        } else {
+            String::new()
+        };
         output::say(&format!("note: `tine apply --undo {short}{to}` takes it back"));
     }
     say_rest(agent, brought.runs, &brought.told);
     Ok(())
-}
-
-/// A path that can be copied into a command.
-fn quoted(path: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@".contains(letter);
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
 }
 
 fn print_merged(
