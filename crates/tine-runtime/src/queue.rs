@@ -172,8 +172,7 @@ impl Queue {
             self.teller.tell(EventKind::Asked(Box::new(request)));
             self.watch(question, row, permissions, cancel).await?
         } else {
-            let now_ms = self.ports.clock.now_ms();
-            self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
+            self.expire(row.id, BY_NOBODY).await?
         };
         self.teller.tell(EventKind::Settled(Box::new(settled.clone())));
         Ok(settled)
@@ -195,12 +194,10 @@ impl Queue {
         let deadline = Instant::now() + permissions.queue.deadline;
         loop {
             if Instant::now() >= deadline {
-                let now_ms = self.ports.clock.now_ms();
-                return self.store.default_permission(row.id, BY_DEADLINE, now_ms).await;
+                return self.expire(row.id, BY_DEADLINE).await;
             }
             if !permissions.queue.wait && self.live.has_left(row.id) {
-                let now_ms = self.ports.clock.now_ms();
-                return self.store.default_permission(row.id, BY_NOBODY, now_ms).await;
+                return self.expire(row.id, BY_NOBODY).await;
             }
             if (question.is_free)() {
                 self.allow_by_mode(row.id).await?;
@@ -227,35 +224,33 @@ impl Queue {
         }
     }
 
+    /// Lets the default of a request count; `by` says why.
+    async fn expire(&self, id: PermissionId, by: &str) -> Result<PermissionRow, StoreError> {
+        self.store.default_permission(id, by, self.ports.clock.now_ms()).await
+    }
+
     /// Answers a request that the session's new mode allows.
     async fn allow_by_mode(&self, id: PermissionId) -> Result<(), StoreError> {
-        let now_ms = self.ports.clock.now_ms();
-        let answer = AnswerPermission {
-            id,
-            decision: Decision::Allow,
-            scope: PermissionScope::Once,
-            rule: None,
-            by: BY_MODE.to_owned(),
-            reason: None,
-            now_ms,
-        };
-        match self.store.answer_permission(answer).await {
-            Ok(_) | Err(StoreError::Settled { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+        self.answer_once((id, Decision::Allow), BY_MODE.to_owned(), None).await
     }
 
     /// Answers a request as an answer that stands says.
     async fn follow(&self, id: PermissionId, other: &PermissionRow) -> Result<(), StoreError> {
-        let answer = AnswerPermission {
-            id,
-            decision: other.decision().unwrap_or(Decision::Deny),
-            scope: PermissionScope::Once,
-            rule: None,
-            by: format!("the answer to {}", other.id.short()),
-            reason: other.reason.clone(),
-            now_ms: self.ports.clock.now_ms(),
-        };
+        let decision = other.decision().unwrap_or(Decision::Deny);
+        let by = format!("the answer to {}", other.id.short());
+        self.answer_once((id, decision), by, other.reason.clone()).await
+    }
+
+    /// Answers a request without a person, unless somebody was faster.
+    async fn answer_once(
+        &self,
+        (id, decision): (PermissionId, Decision),
+        by: String,
+        reason: Option<String>,
+    ) -> Result<(), StoreError> {
+        let now_ms = self.ports.clock.now_ms();
+        let scope = PermissionScope::Once;
+        let answer = AnswerPermission { id, decision, scope, rule: None, by, reason, now_ms };
         match self.store.answer_permission(answer).await {
             Ok(_) | Err(StoreError::Settled { .. }) => Ok(()),
             Err(error) => Err(error),
