@@ -2,17 +2,26 @@
 
 use crate::{AgentId, EntryId, ModelSettings, Reach, Usage};
 
+/// Makes an enum whose values each have a word. With a number behind its name, `ALL` is an array of so many.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        words! { @of &'static [Self], &[$(Self::$variant,)+];
+            $(#[$meta])* $name { $($(#[$doc])* $variant = $word,)+ } }
+    };
+    ($(#[$meta:meta])* $name:ident[$count:literal] { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        words! { @of [Self; $count], [$(Self::$variant,)+];
+            $(#[$meta])* $name { $($(#[$doc])* $variant = $word,)+ } }
+    };
+    (@of $list:ty, $all:expr; $(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$doc])* $variant,)+ }
 
         impl $name {
-            /// Every value.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            /// Every value, in their order.
+            pub const ALL: $list = $all;
 
-            /// The word used in the store and in `--json`.
+            /// The word used in files, in the store and in `--json`.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }

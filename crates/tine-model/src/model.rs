@@ -3,50 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How bytes for a provider are laid out. Only `tine-wire` knows what stands behind the names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WireFormat {
-    /// Anthropic Messages, also spoken by MiniMax.
-    Anthropic,
-    /// OpenAI Chat Completions with content as plain strings, as compatible servers speak it.
-    OpenAiChat,
-    /// OpenAI Chat Completions with every content as a list of parts, where OpenAI's newer models take breakpoints.
-    OpenAiChatParts,
-    /// OpenAI Responses.
-    OpenAiResponses,
-    /// Google Gemini `generateContent`.
-    Gemini,
+use crate::agent::words;
+
+words! {
+    /// How bytes for a provider are laid out. Only `tine-wire` knows what stands behind the names.
+    #[derive(PartialOrd, Ord)]
+    WireFormat[5] {
+        /// Anthropic Messages, also spoken by MiniMax.
+        Anthropic = "anthropic",
+        /// OpenAI Chat Completions with content as plain strings, as compatible servers speak it.
+        OpenAiChat = "openai-chat",
+        /// OpenAI Chat Completions with every content as a list of parts, where OpenAI's newer models take breakpoints.
+        OpenAiChatParts = "openai-chat-parts",
+        /// OpenAI Responses.
+        OpenAiResponses = "openai-responses",
+        /// Google Gemini `generateContent`.
+        Gemini = "gemini",
+    }
 }
 
 impl WireFormat {
-    /// Every format, in index order.
-    pub const ALL: [Self; 5] = [
-        Self::Anthropic,
-        Self::OpenAiChat,
-        Self::OpenAiChatParts,
-        Self::OpenAiResponses,
-        Self::Gemini,
-    ];
-
     /// Position in [`Self::ALL`].
     pub fn index(self) -> usize {
         self as usize
-    }
-
-    /// The name under which it is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAiChat => "openai-chat",
-            Self::OpenAiChatParts => "openai-chat-parts",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// Reads a stored name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
     }
 
     /// The format whose shape a kept message has: the two kinds of chat read the same messages.
@@ -58,59 +37,29 @@ impl WireFormat {
     }
 }
 
-/// Who serves the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// The simulator inside the process; the model's name is a scenario.
-    Sim,
-    /// Anthropic, or any endpoint that speaks its format (`ANTHROPIC_BASE_URL`).
-    Anthropic,
-    /// OpenAI, through Responses.
-    OpenAi,
-    /// OpenAI, through Chat Completions.
-    OpenAiChat,
-    /// Any server that speaks OpenAI's chat format (Ollama, llama-server, vLLM).
-    OpenAiCompat,
-    /// Google's Gemini API.
-    Gemini,
-    /// DeepSeek, through its chat endpoint.
-    DeepSeek,
-    /// MiniMax, through its Anthropic-compatible endpoint.
-    MiniMax,
+words! {
+    /// Who serves the model. The word stands in front of the slash.
+    Provider[8] {
+        /// The simulator inside the process; the model's name is a scenario.
+        Sim = "sim",
+        /// Anthropic, or any endpoint that speaks its format (`ANTHROPIC_BASE_URL`).
+        Anthropic = "anthropic",
+        /// OpenAI, through Responses.
+        OpenAi = "openai",
+        /// OpenAI, through Chat Completions.
+        OpenAiChat = "openai-chat",
+        /// Any server that speaks OpenAI's chat format (Ollama, llama-server, vLLM).
+        OpenAiCompat = "openai-compat",
+        /// Google's Gemini API.
+        Gemini = "gemini",
+        /// DeepSeek, through its chat endpoint.
+        DeepSeek = "deepseek",
+        /// MiniMax, through its Anthropic-compatible endpoint.
+        MiniMax = "minimax",
+    }
 }
 
 impl Provider {
-    /// Every provider.
-    pub const ALL: [Self; 8] = [
-        Self::Sim,
-        Self::Anthropic,
-        Self::OpenAi,
-        Self::OpenAiChat,
-        Self::OpenAiCompat,
-        Self::Gemini,
-        Self::DeepSeek,
-        Self::MiniMax,
-    ];
-
-    /// The name in front of the slash.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::OpenAiChat => "openai-chat",
-            Self::OpenAiCompat => "openai-compat",
-            Self::Gemini => "gemini",
-            Self::DeepSeek => "deepseek",
-            Self::MiniMax => "minimax",
-        }
-    }
-
-    /// Reads the name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|provider| provider.as_str() == name)
-    }
-
     /// The wire format in which new conversations with this provider are held.
     pub fn format(self) -> WireFormat {
         match self {
@@ -214,46 +163,25 @@ pub enum Thinking {
     Budget(u32),
 }
 
-/// The levels of work that the model is asked to put in, the least first. No provider takes all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effort {
-    /// No reasoning at all.
-    None,
-    /// Hardly any.
-    Minimal,
-    /// Little.
-    Low,
-    /// Middle.
-    Medium,
-    /// Much.
-    High,
-    /// More than that.
-    XHigh,
-    /// All that the model has.
-    Max,
-}
-
-impl Effort {
-    /// Every effort, the least first.
-    pub const ALL: [Self; 7] =
-        [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
-
-    /// The word of all wire formats.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::XHigh => "xhigh",
-            Self::Max => "max",
-        }
-    }
-
-    /// Reads the word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|effort| effort.as_str() == name)
+words! {
+    /// The levels of work that the model is asked to put in, the least first. No provider takes all of them. The words are those of all wire
+    /// formats.
+    #[derive(PartialOrd, Ord)]
+    Effort[7] {
+        /// No reasoning at all.
+        None = "none",
+        /// Hardly any.
+        Minimal = "minimal",
+        /// Little.
+        Low = "low",
+        /// Middle.
+        Medium = "medium",
+        /// Much.
+        High = "high",
+        /// More than that.
+        XHigh = "xhigh",
+        /// All that the model has.
+        Max = "max",
     }
 }
 

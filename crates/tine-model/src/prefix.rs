@@ -2,58 +2,29 @@
 
 use std::fmt;
 
-/// How a provider's cache is told what to keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CacheScheme {
-    /// Marks on blocks (`cache_control`): Anthropic and MiniMax.
-    Marks,
-    /// Breakpoints on parts and one key per lineage: OpenAI from GPT-5.6 on.
-    Breakpoints,
-    /// There is nothing to say: the provider finds what it has seen before.
-    Automatic,
-}
+use crate::agent::words;
 
-impl CacheScheme {
-    /// Every scheme.
-    pub const ALL: [Self; 3] = [Self::Marks, Self::Breakpoints, Self::Automatic];
-
-    /// The word used in files and in the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Marks => "marks",
-            Self::Breakpoints => "breakpoints",
-            Self::Automatic => "automatic",
-        }
-    }
-
-    /// Reads the word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.as_str() == name)
+words! {
+    /// How a provider's cache is told what to keep.
+    CacheScheme[3] {
+        /// Marks on blocks (`cache_control`): Anthropic and MiniMax.
+        Marks = "marks",
+        /// Breakpoints on parts and one key per lineage: OpenAI from GPT-5.6 on.
+        Breakpoints = "breakpoints",
+        /// There is nothing to say: the provider finds what it has seen before.
+        Automatic = "automatic",
     }
 }
 
-/// Which of a provider's two lifetimes a cache entry is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Lifetime {
-    /// The usual one: 5 minutes at Anthropic, 30 at OpenAI.
-    #[default]
-    Short,
-    /// The one that costs more to write: 1 hour at Anthropic, 12 at OpenAI.
-    Long,
-}
-
-impl Lifetime {
-    /// The word used in the store and in settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Short => "short",
-            Self::Long => "long",
-        }
-    }
-
-    /// Reads the word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Short, Self::Long].into_iter().find(|lifetime| lifetime.as_str() == name)
+words! {
+    /// Which of a provider's two lifetimes a cache entry is asked for.
+    #[derive(PartialOrd, Ord, Default)]
+    Lifetime[2] {
+        /// The usual one: 5 minutes at Anthropic, 30 at OpenAI.
+        #[default]
+        Short = "short",
+        /// The one that costs more to write: 1 hour at Anthropic, 12 at OpenAI.
+        Long = "long",
     }
 }
 
@@ -95,43 +66,22 @@ impl fmt::Display for Segment {
     }
 }
 
-/// What a boundary closes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum BoundaryKind {
-    /// Tools and system prompt.
-    Head,
-    /// Where the lineage's last answered request ended: an entry certainly exists there.
-    Anchor,
-    /// The last block that all siblings of a fork share.
-    ForkPoint,
-    /// A mark in the middle of a long turn.
-    Middle,
-    /// The end of the request.
-    Tail,
-    /// The end of some other message within reach of a lookup.
-    Message,
-}
-
-impl BoundaryKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Head, Self::Anchor, Self::ForkPoint, Self::Middle, Self::Tail, Self::Message];
-
-    /// The word used in reports and in the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Head => "head",
-            Self::Anchor => "anchor",
-            Self::ForkPoint => "fork point",
-            Self::Middle => "middle",
-            Self::Tail => "tail",
-            Self::Message => "message",
-        }
-    }
-
-    /// Reads the word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+words! {
+    /// What a boundary closes.
+    #[derive(PartialOrd, Ord)]
+    BoundaryKind[6] {
+        /// Tools and system prompt.
+        Head = "head",
+        /// Where the lineage's last answered request ended: an entry certainly exists there.
+        Anchor = "anchor",
+        /// The last block that all siblings of a fork share.
+        ForkPoint = "fork point",
+        /// A mark in the middle of a long turn.
+        Middle = "middle",
+        /// The end of the request.
+        Tail = "tail",
+        /// The end of some other message within reach of a lookup.
+        Message = "message",
     }
 }
 

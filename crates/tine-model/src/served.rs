@@ -1,22 +1,22 @@
 //! The facts that a server of models tells about itself.
 
-/// A program that serves models on machines of one's own. Each keeps its cache in its own way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// llama.cpp's server: each slot holds one conversation, and slots share nothing.
-    LlamaServer,
-    /// vLLM: all requests share blocks of tokens.
-    Vllm,
-    /// SGLang: all requests share a tree of tokens.
-    Sglang,
-    /// Ollama: its runner has slots, one unless it is told otherwise.
-    Ollama,
+use crate::agent::words;
+
+words! {
+    /// A program that serves models on machines of one's own. Each keeps its cache in its own way.
+    Engine[4] {
+        /// llama.cpp's server: each slot holds one conversation, and slots share nothing.
+        LlamaServer = "llama-server",
+        /// vLLM: all requests share blocks of tokens.
+        Vllm = "vllm",
+        /// SGLang: all requests share a tree of tokens.
+        Sglang = "sglang",
+        /// Ollama: its runner has slots, one unless it is told otherwise.
+        Ollama = "ollama",
+    }
 }
 
 impl Engine {
-    /// Every engine.
-    pub const ALL: [Self; 4] = [Self::LlamaServer, Self::Vllm, Self::Sglang, Self::Ollama];
-
     /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
@@ -25,21 +25,6 @@ impl Engine {
             Self::Sglang => "SGLang",
             Self::Ollama => "Ollama",
         }
-    }
-
-    /// The name in files: rows of models, and what is remembered of servers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LlamaServer => "llama-server",
-            Self::Vllm => "vllm",
-            Self::Sglang => "sglang",
-            Self::Ollama => "ollama",
-        }
-    }
-
-    /// Reads the name in files.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|engine| engine.as_str() == name)
     }
 }
 
