@@ -7,7 +7,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tine_model::{Message, RawJson, RawMessage, Role, ToolInput, WireFormat};
+use tine_model::{Block, Message, RawJson, RawMessage, Role, ToolInput, WireFormat};
 
 use crate::{anthropic, gemini, openai_chat, openai_responses, strip};
 
@@ -83,30 +83,48 @@ fn not_json() -> ReadError {
     ReadError::Json(serde::de::Error::custom("the text without cache marks"))
 }
 
-/// The content of a message or of a tool result.
-pub(crate) enum Content<'a> {
-    /// Nothing, `null`, or the empty text.
-    Nothing,
-    /// One text.
-    Text(String),
-    /// A list of blocks.
-    List(Vec<&'a RawValue>),
+/// The blocks of a content: of nothing, `null` or the empty text none, of a text one, of a list those that `block` reads by their
+/// numbers. `at` names the content in errors.
+pub(crate) fn blocks<'a>(
+    content: Option<&'a RawValue>,
+    at: &str,
+    block: impl Fn(&'a RawValue, usize) -> Result<Block, ReadError>,
+) -> Result<Vec<Block>, ReadError> {
+    let Some(raw) = content else { return Ok(Vec::new()) };
+    match raw.get().as_bytes().first() {
+        Some(b'n') => Ok(Vec::new()),
+        Some(b'"') => {
+            let text: String = parse(raw, at)?;
+            Ok(if text.is_empty() { Vec::new() } else { vec![Block::Text(text)] })
+        }
+        Some(b'[') => {
+            let list: Vec<&RawValue> = parse(raw, at)?;
+            list.into_iter().enumerate().map(|(index, raw)| block(raw, index)).collect()
+        }
+        _ => Err(ReadError::Content { at: at.to_owned() }),
+    }
 }
 
-impl<'a> Content<'a> {
-    /// Reads a content field; `at` names it in errors.
-    pub(crate) fn read(raw: Option<&'a RawValue>, at: &str) -> Result<Self, ReadError> {
-        let Some(raw) = raw else { return Ok(Self::Nothing) };
-        match raw.get().as_bytes().first() {
-            Some(b'n') => Ok(Self::Nothing),
-            Some(b'"') => {
-                let text: String = parse(raw, at)?;
-                Ok(if text.is_empty() { Self::Nothing } else { Self::Text(text) })
-            }
-            Some(b'[') => Ok(Self::List(parse(raw, at)?)),
-            _ => Err(ReadError::Content { at: at.to_owned() }),
-        }
-    }
+/// What an element of a content is.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+pub(crate) struct Kind {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+}
+
+/// An element that is text.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+pub(crate) struct Text {
+    pub(crate) text: String,
+}
+
+/// An element in which the model refuses.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+pub(crate) struct Refusal {
+    pub(crate) refusal: String,
 }
 
 /// Reads `raw` as a `T`; `at` names it in errors.
@@ -133,6 +151,15 @@ pub(crate) fn input_from_text(text: &str) -> ToolInput {
         Ok(json) if json.is_object() => ToolInput::Valid(json),
         Ok(_) | Err(_) => ToolInput::Invalid(text.to_owned()),
     }
+}
+
+/// The arguments of a call in OpenAI's formats: text as a rule, and a JSON value from some servers.
+pub(crate) fn input(arguments: Option<&RawValue>, at: &str) -> Result<ToolInput, ReadError> {
+    Ok(match arguments {
+        None => ToolInput::Valid(RawJson::empty_object()),
+        Some(raw) if raw.get().starts_with('"') => input_from_text(&parse::<String>(raw, at)?),
+        Some(raw) => input_from_raw(raw),
+    })
 }
 
 /// Arguments given as a JSON value.

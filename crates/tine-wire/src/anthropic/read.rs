@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use tine_model::{Block, RawJson, Role, ToolCallId};
 
 use crate::names;
-use crate::read::{self, Content, ReadError, input_from_raw, parse};
+use crate::read::{self, Kind, ReadError, Text, input_from_raw, parse};
 
 /// Reads a message whose cache marks are already cut out.
 pub(crate) fn message(json: &str) -> Result<(Role, Vec<Block>), ReadError> {
@@ -18,32 +18,11 @@ pub(crate) fn message(json: &str) -> Result<(Role, Vec<Block>), ReadError> {
     }
     let shape: Shape<'_> = serde_json::from_str(json).map_err(ReadError::shape("the message"))?;
     let role = read::role(&shape.role).ok_or(ReadError::Role { role: shape.role })?;
-    Ok((role, blocks(shape.content, "the message's content")?))
-}
-
-fn blocks(content: Option<&RawValue>, at: &str) -> Result<Vec<Block>, ReadError> {
-    match Content::read(content, at)? {
-        Content::Nothing => Ok(Vec::new()),
-        Content::Text(text) => Ok(vec![Block::Text(text)]),
-        Content::List(list) => {
-            list.into_iter().enumerate().map(|(index, raw)| block(raw, index)).collect()
-        }
-    }
+    Ok((role, read::blocks(shape.content, "the message's content", block)?))
 }
 
 /// Reads one block; `index` names it in errors.
 pub(crate) fn block(raw: &RawValue, index: usize) -> Result<Block, ReadError> {
-    #[derive(Deserialize)]
-    #[serde(expecting = "an object")]
-    struct Kind {
-        #[serde(rename = "type")]
-        kind: String,
-    }
-    #[derive(Deserialize)]
-    #[serde(expecting = "an object")]
-    struct Text {
-        text: String,
-    }
     #[derive(Deserialize)]
     #[serde(expecting = "an object")]
     struct Thinking {
@@ -104,13 +83,8 @@ pub(crate) fn block(raw: &RawValue, index: usize) -> Result<Block, ReadError> {
 /// A result holds texts, images and documents. A result inside a result means nothing to any provider; it is
 /// kept as unknown, which also bounds the depth of the reading.
 fn result_content(content: Option<&RawValue>, at: &str) -> Result<Vec<Block>, ReadError> {
-    let nested = |(index, raw): (usize, &RawValue)| match raw.get().contains("\"tool_result\"") {
+    read::blocks(content, at, |raw, index| match raw.get().contains("\"tool_result\"") {
         true => Ok(Block::Unknown(RawJson::from_raw(raw))),
         false => block(raw, index),
-    };
-    match Content::read(content, at)? {
-        Content::Nothing => Ok(Vec::new()),
-        Content::Text(text) => Ok(vec![Block::Text(text)]),
-        Content::List(list) => list.into_iter().enumerate().map(nested).collect(),
-    }
+    })
 }

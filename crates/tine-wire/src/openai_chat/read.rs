@@ -6,9 +6,9 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
+use tine_model::{Block, RawJson, Role, ToolCallId};
 
-use crate::read::{self, Content, ReadError, input_from_raw, input_from_text, parse};
+use crate::read::{self, Kind, ReadError, Refusal, Text, parse};
 use crate::{lenient, names};
 
 /// Where servers put visible reasoning. When both are there they say the same, and the first counts.
@@ -35,7 +35,7 @@ pub(crate) fn missing_id(position: usize) -> String {
 /// Reads a message whose cache marks are already cut out.
 pub(crate) fn message(json: &str) -> Result<(Role, Vec<Block>), ReadError> {
     let shape: Shape<'_> = serde_json::from_str(json).map_err(ReadError::shape("the message"))?;
-    let content = content(shape.content, "the message's content")?;
+    let content = read::blocks(shape.content, "the message's content", part)?;
     match shape.role.as_str() {
         "tool" => {
             let missing = || ReadError::Shape {
@@ -97,42 +97,12 @@ fn call(raw: &RawValue, position: usize) -> Result<Block, ReadError> {
         return Ok(Block::Unknown(RawJson::from_raw(raw)));
     };
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| missing_id(position));
-    let input = match arguments {
-        None => ToolInput::Valid(RawJson::empty_object()),
-        Some(raw) if raw.get().starts_with('"') => input_from_text(&parse::<String>(raw, &at)?),
-        Some(raw) => input_from_raw(raw),
-    };
+    let input = read::input(arguments, &at)?;
     let name = names::from_wire(&name).into_owned();
     Ok(Block::ToolUse { id: ToolCallId(id), name, input })
 }
 
-fn content(raw: Option<&RawValue>, at: &str) -> Result<Vec<Block>, ReadError> {
-    match Content::read(raw, at)? {
-        Content::Nothing => Ok(Vec::new()),
-        Content::Text(text) => Ok(vec![Block::Text(text)]),
-        Content::List(list) => {
-            list.into_iter().enumerate().map(|(index, raw)| part(raw, index)).collect()
-        }
-    }
-}
-
 fn part(raw: &RawValue, index: usize) -> Result<Block, ReadError> {
-    #[derive(Deserialize)]
-    #[serde(expecting = "an object")]
-    struct Kind {
-        #[serde(rename = "type")]
-        kind: String,
-    }
-    #[derive(Deserialize)]
-    #[serde(expecting = "an object")]
-    struct Text {
-        text: String,
-    }
-    #[derive(Deserialize)]
-    #[serde(expecting = "an object")]
-    struct Refusal {
-        refusal: String,
-    }
     let at = format!("content part {index}");
     let Kind { kind } = parse(raw, &at)?;
     let at = format!("content part {index} (`{kind}`)");

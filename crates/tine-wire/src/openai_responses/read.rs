@@ -7,10 +7,10 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
+use tine_model::{Block, RawJson, Role, ToolCallId};
 
 use crate::names;
-use crate::read::{self, Content, ReadError, input_from_raw, input_from_text, parse};
+use crate::read::{self, Kind, ReadError, Refusal, Text, parse};
 
 /// One item.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(crate) fn items(json: &str) -> Result<Vec<Item<'_>>, ReadError> {
 /// Reads one item; `index` names it in errors.
 pub(crate) fn item(raw: &RawValue, index: usize) -> Result<Item<'_>, ReadError> {
     #[derive(Deserialize)]
-    struct Kind<'a> {
+    struct Shape<'a> {
         #[serde(rename = "type")]
         kind: Option<String>,
         role: Option<String>,
@@ -60,7 +60,7 @@ pub(crate) fn item(raw: &RawValue, index: usize) -> Result<Item<'_>, ReadError> 
     if !raw.get().starts_with('{') {
         return Err(ReadError::Shape { at, what: "it is no object".into() });
     }
-    let Kind { kind, role, content } = parse(raw, &at)?;
+    let Shape { kind, role, content } = parse(raw, &at)?;
     let named = role.as_deref().map(|name| speaker(name).ok_or_else(|| unknown_role(name)));
     let (role, blocks) = match kind.as_deref() {
         None | Some("message") => {
@@ -146,11 +146,7 @@ fn call(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
     }
     let at = format!("{at} (`function_call`)");
     let Call { call_id, name, arguments } = parse(raw, &at)?;
-    let input = match arguments {
-        None => ToolInput::Valid(RawJson::empty_object()),
-        Some(raw) if raw.get().starts_with('"') => input_from_text(&parse::<String>(raw, &at)?),
-        Some(raw) => input_from_raw(raw),
-    };
+    let input = read::input(arguments, &at)?;
     let name = names::from_wire(&name).into_owned();
     Ok(Block::ToolUse { id: ToolCallId(call_id), name, input })
 }
@@ -169,34 +165,11 @@ fn answer(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
 }
 
 fn blocks_of(content: Option<&RawValue>, at: &str) -> Result<Vec<Block>, ReadError> {
-    match Content::read(content, at)? {
-        Content::Nothing => Ok(Vec::new()),
-        Content::Text(text) => Ok(vec![Block::Text(text)]),
-        Content::List(list) => list
-            .into_iter()
-            .enumerate()
-            .map(|(index, raw)| part(raw, &format!("{at}, part {index}")))
-            .collect(),
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(expecting = "an object")]
-struct PartKind {
-    #[serde(rename = "type")]
-    kind: String,
+    read::blocks(content, at, |raw, index| part(raw, &format!("{at}, part {index}")))
 }
 
 fn part(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
-    #[derive(Deserialize)]
-    struct Text {
-        text: String,
-    }
-    #[derive(Deserialize)]
-    struct Refusal {
-        refusal: String,
-    }
-    let PartKind { kind } = parse(raw, at)?;
+    let Kind { kind } = parse(raw, at)?;
     Ok(match kind.as_str() {
         "input_text" | "output_text" | "text" => Block::Text(parse::<Text>(raw, at)?.text),
         "refusal" => Block::Text(parse::<Refusal>(raw, at)?.refusal),
@@ -210,7 +183,7 @@ fn part(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
 pub(crate) fn is_refusal(item: &str) -> bool {
     #[derive(Deserialize)]
     struct Shape {
-        content: Vec<PartKind>,
+        content: Vec<Kind>,
     }
     let shape: Option<Shape> = serde_json::from_str(item).ok();
     shape.is_some_and(|shape| shape.content.iter().any(|part| part.kind == "refusal"))
