@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Message, Role, StopReason, Usage, WireFormat};
 
@@ -105,6 +106,13 @@ pub enum DecodeError {
     Provider(#[from] Failure),
 }
 
+impl Reply {
+    /// A reply of which no more is known than this.
+    pub(crate) fn of(message: Message, stop: StopReason, usage: Usage) -> Self {
+        Self { id: None, model: None, message, stop, usage, diagnosis: None, dropped: Vec::new() }
+    }
+}
+
 impl DecodeError {
     pub(crate) fn protocol(at: &str, what: impl ToString) -> Self {
         Self::Protocol { what: what.to_string(), at: at.to_owned() }
@@ -113,6 +121,15 @@ impl DecodeError {
     pub(crate) fn unreadable(error: &ReadError) -> Self {
         Self::protocol("the reply", error.in_full())
     }
+}
+
+/// Reads JSON as a `T`; `at` names it in errors.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeError> {
+    serde_json::from_str(text).map_err(|error| DecodeError::protocol(at, error))
+}
+
+pub(crate) fn missing(at: &str, field: &str) -> DecodeError {
+    DecodeError::protocol(at, format!("`{field}` is missing"))
 }
 
 /// Reads the body of a reply that was not streamed.

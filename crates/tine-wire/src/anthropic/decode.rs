@@ -17,7 +17,7 @@ use super::remarks::Remarks;
 use super::usage::Counts;
 use crate::growing::GrowingObject;
 use crate::read::input_from_text;
-use crate::reply::{self, DecodeError, Partial, Reply};
+use crate::reply::{self, DecodeError, Partial, Reply, missing, parse};
 use crate::sse::Record;
 use crate::{Event, failure, lenient, names, strip};
 
@@ -318,14 +318,6 @@ impl GrowingBlock {
         }
         (self.fields.to_json(), invalid)
     }
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeError> {
-    serde_json::from_str(text).map_err(|error| DecodeError::protocol(at, error))
-}
-
-fn missing(at: &str, field: &str) -> DecodeError {
-    DecodeError::protocol(at, format!("`{field}` is missing"))
 }
 
 fn read_block((json, _): &(String, Option<String>)) -> Option<Block> {

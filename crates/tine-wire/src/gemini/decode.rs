@@ -17,7 +17,7 @@ use super::read::Content;
 use super::usage::Counts;
 use crate::growing::GrowingObject;
 use crate::names::from_wire;
-use crate::reply::{self, DecodeError, Partial, Reply};
+use crate::reply::{self, DecodeError, Partial, Reply, parse};
 use crate::sse::Record;
 use crate::{Event, failure, lenient, strip};
 
@@ -52,13 +52,11 @@ struct Chunk<'a> {
     #[serde(borrow)]
     candidates: Option<Vec<Candidate<'a>>>,
     prompt_feedback: Option<Feedback>,
-    #[serde(borrow)]
     usage_metadata: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "lenient::text")]
     model_version: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
     response_id: Option<String>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -273,15 +271,8 @@ impl Assembly {
         let whole = std::mem::take(self);
         let message = assembled(&whole.parts)?;
         let stop = stop_reason(whole.finish.as_deref(), whole.blocked, &message);
-        Ok(Reply {
-            id: whole.id,
-            model: whole.model,
-            message,
-            stop,
-            usage: whole.counts.normal(),
-            diagnosis: None,
-            dropped: Vec::new(),
-        })
+        let usage = whole.counts.normal();
+        Ok(Reply { id: whole.id, model: whole.model, ..Reply::of(message, stop, usage) })
     }
 
     /// A call at the end of a stream that broke may lack its signature, which can come in a later part.
@@ -313,10 +304,6 @@ impl Assembly {
             _ => false,
         }
     }
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeError> {
-    serde_json::from_str(text).map_err(|error| DecodeError::protocol(at, error))
 }
 
 fn assembled(parts: &[GrowingPart]) -> Result<Message, DecodeError> {
@@ -373,15 +360,8 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     }
     let finish = candidate.and_then(Candidate::finish);
     let stop = stop_reason(finish, chunk.is_blocked(), &message);
-    Ok(Reply {
-        id: chunk.response_id,
-        model: chunk.model_version,
-        message,
-        stop,
-        usage: counts.normal(),
-        diagnosis: None,
-        dropped: Vec::new(),
-    })
+    let (id, model) = (chunk.response_id, chunk.model_version);
+    Ok(Reply { id, model, ..Reply::of(message, stop, counts.normal()) })
 }
 
 /// The content object itself, unless it lacks its role or its parts.

@@ -19,7 +19,7 @@ use super::read::REASONING;
 use super::usage::Counts;
 use crate::growing::GrowingObject;
 use crate::no_answer::is_failure;
-use crate::reply::{self, DecodeError, Partial, Reply};
+use crate::reply::{self, DecodeError, Partial, Reply, missing, parse};
 use crate::sse::Record;
 use crate::{Event, failure, json, lenient, strip};
 
@@ -214,15 +214,8 @@ impl Assembly {
         let message = whole.message()?;
         let refused = whole.fields.text("refusal").is_some_and(|refusal| !refusal.is_empty());
         let stop = stop_reason(whole.finish.as_deref(), &message, refused);
-        Ok(Reply {
-            id: whole.id,
-            model: whole.model,
-            message,
-            stop,
-            usage: whole.counts.normal(),
-            diagnosis: None,
-            dropped: Vec::new(),
-        })
+        let usage = whole.counts.normal();
+        Ok(Reply { id: whole.id, model: whole.model, ..Reply::of(message, stop, usage) })
     }
 
     /// Text, and the calls that are known to be complete. Nothing says whether reasoning is complete, so none
@@ -278,10 +271,6 @@ fn words(value: &RawValue) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeError> {
-    serde_json::from_str(text).map_err(|error| DecodeError::protocol(at, error))
-}
-
 /// Some servers say `stop` although they call tools, or say nothing; the calls tell.
 fn stop_reason(reason: Option<&str>, message: &Message, refused: bool) -> StopReason {
     let end = || match message.tool_calls().next() {
@@ -315,7 +304,7 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     let choices = chunk.choices.as_deref().unwrap_or_default();
     let choice = choices.iter().find(|choice| choice.is_first());
     let choice = choice.ok_or_else(|| DecodeError::protocol(at, "it holds no choice"))?;
-    let raw = choice.message.ok_or_else(|| DecodeError::protocol(at, "`message` is missing"))?;
+    let raw = choice.message.ok_or_else(|| missing(at, "message"))?;
     let mut fields = GrowingObject::parse(raw).map_err(|error| DecodeError::protocol(at, error))?;
     let has_role = fields.text("role").is_some();
     let is_changed = fields.move_legacy_call() || !has_role;
@@ -333,13 +322,5 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     let refused = fields.text("refusal").is_some_and(|refusal| !refusal.is_empty());
     let stop = stop_reason(choice.finish_reason.as_deref(), &message, refused);
     let usage = counted.counts.normal();
-    Ok(Reply {
-        id: chunk.id,
-        model: chunk.model,
-        message,
-        stop,
-        usage,
-        diagnosis: None,
-        dropped: Vec::new(),
-    })
+    Ok(Reply { id: chunk.id, model: chunk.model, ..Reply::of(message, stop, usage) })
 }

@@ -15,7 +15,7 @@ use tine_model::{Block, Role, ToolCallId, ToolInput, Usage, WireFormat};
 use super::encode::said;
 use super::read;
 use super::terminal::Terminal;
-use crate::reply::{self, DecodeError, Partial, Reply};
+use crate::reply::{self, DecodeError, Partial, Reply, missing, parse};
 use crate::sse::Record;
 use crate::{Event, failure, lenient, names};
 
@@ -352,14 +352,6 @@ fn is_output(kind: &str) -> bool {
     let parts = ["output", "content_part", "reasoning", "refusal", "function_call"];
     let part = kind.strip_prefix("response.").unwrap_or_default();
     parts.iter().any(|known| part.starts_with(known))
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeError> {
-    serde_json::from_str(text).map_err(|error| DecodeError::protocol(at, error))
-}
-
-fn missing(at: &str, field: &str) -> DecodeError {
-    DecodeError::protocol(at, format!("`{field}` is missing"))
 }
 
 /// Reads a reply that was not streamed. Its items are kept as they came.
