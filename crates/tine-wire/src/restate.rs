@@ -58,7 +58,6 @@ struct Tool<'a> {
     description: String,
     #[serde(borrow, alias = "parameters", alias = "parametersJsonSchema")]
     input_schema: Option<&'a RawValue>,
-    #[serde(borrow)]
     function: Option<Box<Tool<'a>>>,
     #[serde(default, borrow, rename = "functionDeclarations")]
     several: Vec<Tool<'a>>,

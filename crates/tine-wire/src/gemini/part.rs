@@ -28,7 +28,6 @@ pub(crate) struct Part<'a> {
     thought_signature: Option<String>,
     #[serde(borrow)]
     function_call: Option<Call<'a>>,
-    #[serde(borrow)]
     function_response: Option<Answer<'a>>,
     inline_data: Option<Media>,
     file_data: Option<Media>,

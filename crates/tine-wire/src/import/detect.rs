@@ -12,28 +12,20 @@ const LINES_MAX: usize = 200;
 
 /// The fields that tell tools from one another.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Shape<'a> {
     #[serde(rename = "type", borrow)]
     kind: Option<&'a RawValue>,
-    #[serde(borrow)]
     role: Option<&'a RawValue>,
-    #[serde(borrow)]
     payload: Option<&'a RawValue>,
-    #[serde(rename = "parentUuid", borrow)]
     parent_uuid: Option<&'a RawValue>,
-    #[serde(borrow)]
     uuid: Option<&'a RawValue>,
-    #[serde(rename = "sessionId", borrow)]
     session_id: Option<&'a RawValue>,
-    #[serde(rename = "leafUuid", borrow)]
     leaf_uuid: Option<&'a RawValue>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(rename = "record_type")]
     record_type: Option<&'a RawValue>,
-    #[serde(borrow)]
     id: Option<&'a RawValue>,
-    #[serde(borrow)]
     timestamp: Option<&'a RawValue>,
 }
 
@@ -54,7 +46,6 @@ fn is_export(text: &str) -> bool {
     struct Export<'a> {
         #[serde(borrow)]
         info: &'a RawValue,
-        #[serde(borrow)]
         messages: &'a RawValue,
     }
     let export: Option<Export<'_>> = object(text);

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::ImportedConversation;
+use crate::strip;
 
 /// Most damaged lines that are named; the others are only counted.
 pub(super) const DAMAGED_NAMED_MAX: usize = 8;
@@ -46,6 +47,14 @@ pub(super) fn records<'a, T: Deserialize<'a>>(
 /// Reads an object; a list that could be taken for one is none.
 pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// The member of an object, whatever it holds; `None` where it is missing or `null`, and where it is there twice.
+pub(super) fn member<'a>(object: &'a RawValue, name: &str) -> Option<&'a RawValue> {
+    let members = strip::members(object).ok()?.into_iter();
+    let mut named = members.filter(|(key, _)| text(Some(key)).as_deref() == Some(name));
+    let (_, value) = named.next()?;
+    (named.next().is_none() && value.get() != "null").then_some(value)
 }
 
 /// The text in a field that may hold anything.

@@ -11,30 +11,20 @@ use crate::json::Object;
 
 /// The fields that matter.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Shape<'a> {
     #[serde(rename = "type", borrow)]
     kind: Option<&'a RawValue>,
-    #[serde(borrow)]
     uuid: Option<&'a RawValue>,
-    #[serde(rename = "parentUuid", borrow)]
-    parent: Option<&'a RawValue>,
-    #[serde(rename = "isSidechain", borrow)]
+    parent_uuid: Option<&'a RawValue>,
     is_sidechain: Option<&'a RawValue>,
-    #[serde(rename = "isCompactSummary", borrow)]
-    is_summary: Option<&'a RawValue>,
-    #[serde(rename = "isApiErrorMessage", borrow)]
-    is_error: Option<&'a RawValue>,
-    #[serde(rename = "isVisibleInTranscriptOnly", borrow)]
-    is_shown_only: Option<&'a RawValue>,
-    #[serde(rename = "requestRef", borrow)]
-    request: Option<&'a RawValue>,
-    #[serde(rename = "requestedModel", borrow)]
-    asked: Option<&'a RawValue>,
-    #[serde(borrow)]
+    is_compact_summary: Option<&'a RawValue>,
+    is_api_error_message: Option<&'a RawValue>,
+    is_visible_in_transcript_only: Option<&'a RawValue>,
+    request_ref: Option<&'a RawValue>,
+    requested_model: Option<&'a RawValue>,
     subtype: Option<&'a RawValue>,
-    #[serde(rename = "compactMetadata", borrow)]
-    compaction: Option<&'a RawValue>,
-    #[serde(borrow)]
+    compact_metadata: Option<&'a RawValue>,
     message: Option<&'a RawValue>,
 }
 
@@ -128,9 +118,7 @@ impl<'a> Record<'a> {
         struct Message<'a> {
             #[serde(borrow)]
             id: Option<&'a RawValue>,
-            #[serde(borrow)]
             model: Option<&'a RawValue>,
-            #[serde(borrow)]
             content: Option<&'a RawValue>,
         }
         let shape = &line.record;
@@ -141,7 +129,7 @@ impl<'a> Record<'a> {
             other => Kind::Other(other.unwrap_or("record without a kind").to_owned()),
         };
         let id = text(shape.uuid);
-        let parent = match text(shape.parent) {
+        let parent = match text(shape.parent_uuid) {
             Some(parent) => Parent::Of(parent),
             None if id.is_none() => Parent::Preceding,
             None => Parent::None,
@@ -155,17 +143,17 @@ impl<'a> Record<'a> {
             id,
             parent,
             is_sidechain: flag(shape.is_sidechain),
-            is_summary: flag(shape.is_summary),
+            is_summary: flag(shape.is_compact_summary),
             // The summary of a compaction is hidden from whoever reads the transcript, and is what the model goes on from.
-            is_shown_only: flag(shape.is_error)
-                || (flag(shape.is_shown_only) && !flag(shape.is_summary))
+            is_shown_only: flag(shape.is_api_error_message)
+                || (flag(shape.is_visible_in_transcript_only) && !flag(shape.is_compact_summary))
                 || model.as_deref() == Some(NO_MODEL),
             is_copy: false,
-            compaction: is_boundary.then(|| shape.compaction.and_then(kept)),
+            compaction: is_boundary.then(|| shape.compact_metadata.and_then(kept)),
             message: message.as_ref().and_then(|message| text(message.id)),
             model,
-            asked: text(shape.asked),
-            request: text(shape.request),
+            asked: text(shape.requested_model),
+            request: text(shape.request_ref),
             content: content.map(RawValue::get),
             pieces: content.map(pieces).unwrap_or_default(),
         }
@@ -188,9 +176,7 @@ fn pieces<'a>(content: &'a RawValue) -> Vec<Piece<'a>> {
     struct Block<'a> {
         #[serde(rename = "type", borrow)]
         kind: Option<&'a RawValue>,
-        #[serde(borrow)]
         id: Option<&'a RawValue>,
-        #[serde(borrow)]
         tool_use_id: Option<&'a RawValue>,
     }
     if content.get().starts_with('"') {

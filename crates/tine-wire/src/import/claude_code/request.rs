@@ -73,10 +73,8 @@ struct Shape<'a> {
     #[serde(borrow)]
     shape: Option<&'a RawValue>,
     hash: Option<String>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
     timestamp: Option<String>,
-    #[serde(borrow)]
     params: Option<&'a RawValue>,
     base: Option<String>,
     #[serde(default)]
@@ -93,7 +91,6 @@ struct Shape<'a> {
 struct Mark<'a> {
     #[serde(borrow)]
     path: Vec<&'a RawValue>,
-    #[serde(borrow)]
     value: &'a RawValue,
 }
 

@@ -66,7 +66,6 @@ impl<'a> History<'a> {
         struct Compacted<'a> {
             #[serde(borrow)]
             message: Option<&'a RawValue>,
-            #[serde(borrow)]
             replacement_history: Option<&'a RawValue>,
         }
         let Some(compacted) = object::<Compacted<'a>>(payload.get()) else {

@@ -43,17 +43,11 @@ pub(super) fn is_native(kind: &str) -> bool {
 struct Shape<'a> {
     #[serde(rename = "type", borrow)]
     kind: Option<&'a RawValue>,
-    #[serde(borrow)]
     id: Option<&'a RawValue>,
-    #[serde(borrow)]
     call_id: Option<&'a RawValue>,
-    #[serde(borrow)]
     name: Option<&'a RawValue>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow)]
     action: Option<&'a RawValue>,
-    #[serde(borrow)]
     output: Option<&'a RawValue>,
 }
 

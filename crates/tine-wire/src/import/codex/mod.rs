@@ -15,7 +15,7 @@ use tine_model::WireFormat;
 use self::history::History;
 use self::item::Item;
 use super::error::ImportError;
-use super::lines::{Line, object, records, text};
+use super::lines::{Line, member, records, text};
 use super::{Carries, ConversationFormat, ImportedConversation};
 
 /// One line.
@@ -23,9 +23,7 @@ use super::{Carries, ConversationFormat, ImportedConversation};
 struct Shape<'a> {
     #[serde(rename = "type", borrow)]
     kind: Option<&'a RawValue>,
-    #[serde(borrow)]
     payload: Option<&'a RawValue>,
-    #[serde(borrow)]
     record_type: Option<&'a RawValue>,
 }
 
@@ -72,7 +70,7 @@ fn take<'a>(
             Ok(())
         }
         (Some("turn_context"), Some(payload)) => {
-            into.model = model(payload).or(into.model.take());
+            into.model = text(member(payload, "model")).or(into.model.take());
             into.left_out.add("turn_context");
             Ok(())
         }
@@ -90,42 +88,17 @@ fn take<'a>(
 
 /// How many turns an event takes back.
 fn rolled_back(payload: &RawValue) -> usize {
-    #[derive(Deserialize)]
-    struct Event<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: Option<&'a RawValue>,
-        #[serde(borrow)]
-        num_turns: Option<&'a RawValue>,
+    match text(member(payload, "type")).as_deref() {
+        Some("thread_rolled_back") => {
+            member(payload, "num_turns").and_then(|turns| turns.get().parse().ok()).unwrap_or(0)
+        }
+        _ => 0,
     }
-    let event: Option<Event<'_>> = object(payload.get());
-    let event = event.filter(|event| text(event.kind).as_deref() == Some("thread_rolled_back"));
-    let turns = event.and_then(|event| event.num_turns?.get().parse().ok());
-    turns.unwrap_or(0)
 }
 
 fn instructions(payload: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Session<'a> {
-        #[serde(borrow)]
-        base_instructions: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Instructions<'a> {
-        #[serde(borrow)]
-        text: Option<&'a RawValue>,
-    }
-    let session: Session<'_> = object(payload.get())?;
-    let instructions: Instructions<'_> = object(session.base_instructions?.get())?;
-    text(instructions.text).filter(|text| !text.trim().is_empty())
-}
-
-fn model(payload: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Context<'a> {
-        #[serde(borrow)]
-        model: Option<&'a RawValue>,
-    }
-    object::<Context<'_>>(payload.get()).and_then(|context| text(context.model))
+    let instructions = member(payload, "base_instructions")?;
+    text(member(instructions, "text")).filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]

@@ -61,7 +61,6 @@ fn messages(text: &str, left_out: &mut Counts) -> Result<Vec<Said>, ImportError>
     struct Export<'a> {
         #[serde(borrow)]
         info: &'a RawValue,
-        #[serde(borrow)]
         messages: Vec<&'a RawValue>,
     }
     let text = text.trim();

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Block, RawJson, ToolInput};
 
-use crate::import::lines::{flag, object, text};
+use crate::import::lines::{flag, member, object, text};
 use crate::json::Object;
 use crate::read::input_from_raw;
 
@@ -16,25 +16,16 @@ pub const CLEARED_RESULT: &str = "[Old tool result content cleared]";
 struct Shape<'a> {
     #[serde(rename = "type", borrow)]
     kind: Option<&'a RawValue>,
-    #[serde(borrow)]
     text: Option<&'a RawValue>,
-    #[serde(borrow)]
     ignored: Option<&'a RawValue>,
-    #[serde(borrow)]
     metadata: Option<&'a RawValue>,
-    #[serde(rename = "callID", borrow)]
+    #[serde(rename = "callID")]
     call: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool: Option<&'a RawValue>,
-    #[serde(borrow)]
     state: Option<&'a RawValue>,
-    #[serde(borrow)]
     synthetic: Option<&'a RawValue>,
-    #[serde(borrow)]
     filename: Option<&'a RawValue>,
-    #[serde(borrow)]
     mime: Option<&'a RawValue>,
-    #[serde(borrow)]
     url: Option<&'a RawValue>,
 }
 
@@ -108,19 +99,8 @@ impl Part {
 }
 
 fn signature(metadata: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Metadata<'a> {
-        #[serde(borrow)]
-        anthropic: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Anthropic<'a> {
-        #[serde(borrow)]
-        signature: Option<&'a RawValue>,
-    }
-    let metadata: Metadata<'_> = object(metadata.get())?;
-    let anthropic: Anthropic<'_> = object(metadata.anthropic?.get())?;
-    text(anthropic.signature).filter(|signature| !signature.is_empty())
+    let signature = text(member(member(metadata, "anthropic")?, "signature"));
+    signature.filter(|signature| !signature.is_empty())
 }
 
 fn tool(shape: &Shape<'_>) -> Tool {
@@ -128,15 +108,10 @@ fn tool(shape: &Shape<'_>) -> Tool {
     struct State<'a> {
         #[serde(borrow)]
         status: Option<&'a RawValue>,
-        #[serde(borrow)]
         input: Option<&'a RawValue>,
-        #[serde(borrow)]
         output: Option<&'a RawValue>,
-        #[serde(borrow)]
         error: Option<&'a RawValue>,
-        #[serde(borrow)]
         attachments: Option<&'a RawValue>,
-        #[serde(borrow)]
         time: Option<&'a RawValue>,
     }
     let state: Option<State<'_>> = shape.state.and_then(|state| object(state.get()));
@@ -168,13 +143,7 @@ fn tool(shape: &Shape<'_>) -> Tool {
 
 /// Whether OpenCode cleared an output to save room: when is noted in the call's times.
 fn is_cleared(time: Option<&RawValue>) -> bool {
-    #[derive(Deserialize)]
-    struct Time<'a> {
-        #[serde(borrow)]
-        compacted: Option<&'a RawValue>,
-    }
-    let time: Option<Time<'_>> = time.and_then(|time| object(time.get()));
-    time.and_then(|time| time.compacted).is_some()
+    time.is_some_and(|time| member(time, "compacted").is_some())
 }
 
 /// The attachments that are in the file, and how many are not.

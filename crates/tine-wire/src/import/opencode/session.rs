@@ -5,14 +5,13 @@ use serde_json::value::RawValue;
 
 use super::part::Part;
 use crate::import::Counts;
-use crate::import::lines::{flag, object, text};
+use crate::import::lines::{flag, member, object, text};
 
 /// One message as it stands there.
 #[derive(Deserialize)]
 pub(super) struct Shape<'a> {
     #[serde(borrow)]
     info: &'a RawValue,
-    #[serde(borrow)]
     parts: Vec<&'a RawValue>,
 }
 
@@ -51,15 +50,12 @@ impl Said {
         struct Info<'a> {
             #[serde(borrow)]
             id: Option<&'a RawValue>,
-            #[serde(borrow)]
             role: Option<&'a RawValue>,
-            #[serde(rename = "modelID", borrow)]
+            #[serde(rename = "modelID")]
             model: Option<&'a RawValue>,
-            #[serde(rename = "providerID", borrow)]
+            #[serde(rename = "providerID")]
             provider: Option<&'a RawValue>,
-            #[serde(borrow)]
             summary: Option<&'a RawValue>,
-            #[serde(borrow)]
             error: Option<&'a RawValue>,
         }
         let info: Info<'_> = object(shape.info.get())?;
@@ -79,7 +75,7 @@ impl Said {
             speaker,
             is_summary: flag(info.summary),
             parts: shape.parts.iter().map(|raw| Part::of(raw)).collect(),
-            part_ids: shape.parts.iter().map(|raw| id_of(raw)).collect(),
+            part_ids: shape.parts.iter().map(|raw| text(member(raw, "id"))).collect(),
         })
     }
 
@@ -88,24 +84,9 @@ impl Said {
     }
 }
 
-fn id_of(raw: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
-    }
-    object::<Named<'_>>(raw.get()).and_then(|named| text(named.id))
-}
-
 fn failed(error: Option<&RawValue>) -> Failed {
-    #[derive(Deserialize)]
-    struct Error<'a> {
-        #[serde(borrow)]
-        name: Option<&'a RawValue>,
-    }
     let Some(error) = error else { return Failed::No };
-    let name = object::<Error<'_>>(error.get()).and_then(|error| text(error.name));
-    match name.as_deref() {
+    match text(member(error, "name")).as_deref() {
         Some("MessageAbortedError") => Failed::Stopped,
         Some(_) | None => Failed::Yes,
     }
@@ -113,24 +94,11 @@ fn failed(error: Option<&RawValue>) -> Failed {
 
 /// Leaves out what the user took back: everything from a message, or from a part of it, on.
 pub(super) fn take_back(info: &RawValue, said: &mut Vec<Said>, left_out: &mut Counts) {
-    #[derive(Deserialize)]
-    struct Session<'a> {
-        #[serde(borrow)]
-        revert: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Revert<'a> {
-        #[serde(rename = "messageID", borrow)]
-        message: Option<&'a RawValue>,
-        #[serde(rename = "partID", borrow)]
-        part: Option<&'a RawValue>,
-    }
-    let revert = object::<Session<'_>>(info.get()).and_then(|session| session.revert);
-    let Some(revert) = revert.and_then(|revert| object::<Revert<'_>>(revert.get())) else { return };
-    let Some(message) = text(revert.message) else { return };
+    let Some(revert) = member(info, "revert") else { return };
+    let Some(message) = text(member(revert, "messageID")) else { return };
     let is_it = |other: &Said| other.id.as_ref() == Some(&message);
     let Some(mut place) = said.iter().position(is_it) else { return };
-    if let (Some(part), Some(first)) = (text(revert.part), said.get_mut(place)) {
+    if let (Some(part), Some(first)) = (text(member(revert, "partID")), said.get_mut(place)) {
         let kept = first.part_ids.iter().position(|id| id.as_ref() == Some(&part)).unwrap_or(0);
         first.parts.truncate(kept);
         place += usize::from(kept > 0);
