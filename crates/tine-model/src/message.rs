@@ -22,6 +22,16 @@ pub enum ToolInput {
     Invalid(String),
 }
 
+impl ToolInput {
+    /// The text of the object, as it stands on the wire.
+    pub fn as_object(&self) -> &str {
+        match self {
+            Self::Valid(input) => input.as_str(),
+            Self::Invalid(_) => "{}",
+        }
+    }
+}
+
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::{Frame, Slot};
-use tine_model::Lifetime;
+use tine_model::{Block, Lifetime};
 
 use crate::head::HeadSlot;
 use crate::json::Object;
@@ -55,6 +55,16 @@ impl Piece {
             _ => Self::plain(json),
         }
     }
+}
+
+/// The texts of a content.
+pub(crate) fn texts(content: &[Block]) -> Vec<&str> {
+    content.iter().filter_map(Block::as_text).collect()
+}
+
+/// A result whose call is no longer there, in words.
+pub(crate) fn earlier_result(call: &str, content: &[Block]) -> String {
+    format!("Result of the earlier call {call}: {}", texts(content).join("\n"))
 }
 
 /// Where `part`, which is a piece of `text`, stands in it.

@@ -4,14 +4,13 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::{Closed, Frame, Framer, Slot};
-use tine_model::{
-    Block, Lifetime, Message, Role, Thinking, ToolCallId, ToolChoice, ToolInput, WireFormat,
-};
+use tine_model::{Block, Lifetime, Message, Role, Thinking, ToolCallId, ToolChoice, WireFormat};
 
 use crate::head::{Head, HeadSlot};
 use crate::head_parts::HeadParts;
 use crate::json::{self, Object};
 use crate::marks::PLACEHOLDER;
+use crate::parts::earlier_result;
 use crate::{Comparison, RequestOptions, extra, names};
 
 /// The mark itself, inserted before the closing brace of a block. The short lifetime is the default and goes unsaid.
@@ -296,16 +295,11 @@ fn encode_block(message: &Message, block: &Block, orphan: bool) -> Option<String
     Some(match block {
         Block::Text(text) => object.string("type", "text").string("text", text).end(),
         Block::ToolUse { id, name, input } => {
-            let input = match input {
-                ToolInput::Valid(input) => input.as_str(),
-                ToolInput::Invalid(_) => "{}",
-            };
             let object = object.string("type", "tool_use").string("id", &id.0);
-            object.string("name", &names::to_wire(name)).raw("input", input).end()
+            object.string("name", &names::to_wire(name)).raw("input", input.as_object()).end()
         }
         Block::ToolResult { call, content, .. } if orphan => {
-            let text = format!("Result of the earlier call {call}: {}", plain_text(content));
-            object.string("type", "text").string("text", &text).end()
+            object.string("type", "text").string("text", &earlier_result(&call.0, content)).end()
         }
         Block::ToolResult { call, content, is_error } => {
             let object = object.string("type", "tool_result").string("tool_use_id", &call.0);
@@ -340,9 +334,4 @@ fn result_content(message: &Message, content: &[Block]) -> String {
     let blocks: Vec<String> =
         parts.filter_map(|block| encode_block(message, block, false)).collect();
     format!("[{}]", blocks.join(","))
-}
-
-pub(crate) fn plain_text(content: &[Block]) -> String {
-    let texts: Vec<&str> = content.iter().filter_map(Block::as_text).collect();
-    texts.join("\n")
 }

@@ -11,6 +11,7 @@ use super::read::{self, Content};
 use crate::growing::GrowingObject;
 use crate::json::Object;
 use crate::marks::PLACEHOLDER;
+use crate::parts::{earlier_result, texts};
 use crate::{names, strip};
 
 /// Gemini 3 refuses calls without a thought signature. This stands in for that of a call which Gemini did not make. Source:
@@ -112,7 +113,7 @@ fn kept(closed: &Closed<'_>) -> Option<Pieces> {
                 {
                     let fits = names_its_call(closed, raw, call);
                     changed |= !fits;
-                    let written = || answer(closed, call, &plain_text(content), *is_error);
+                    let written = || answer(closed, call, &texts(content).join("\n"), *is_error);
                     let text = if fits { raw.get().to_owned() } else { written() };
                     pieces.answers.push((call.clone(), text));
                 }
@@ -215,7 +216,7 @@ fn written(closed: &Closed<'_>) -> Pieces {
                 calls.push(id);
             }
             Block::ToolResult { call, content, is_error } if answers_a_call(closed, index) => {
-                let text = plain_text(content);
+                let text = texts(content).join("\n");
                 pieces.answers.push((call.clone(), answer(closed, call, &text, *is_error)));
             }
             Block::ToolResult { .. } => pieces.others.extend(as_text(block)),
@@ -234,25 +235,15 @@ fn written(closed: &Closed<'_>) -> Pieces {
 
 /// Only the first of parallel calls carries a signature.
 fn call(name: &str, input: &ToolInput, first: bool) -> String {
-    let arguments = match input {
-        ToolInput::Valid(input) => input.as_str(),
-        ToolInput::Invalid(_) => "{}",
-    };
-    let call = Object::new().string("name", &names::to_wire(name)).raw("args", arguments).end();
-    let part = Object::new().raw("functionCall", &call);
+    let call = Object::new().string("name", &names::to_wire(name)).raw("args", input.as_object());
+    let part = Object::new().raw("functionCall", &call.end());
     if first { part.string("thoughtSignature", FOREIGN_SIGNATURE).end() } else { part.end() }
 }
 
 /// An answer that cannot be sent as one.
 fn as_text(block: &Block) -> Option<String> {
     let Block::ToolResult { call, content, .. } = block else { return None };
-    let text = plain_text(content);
     // A name that we made for an answer tells the reader nothing but its tool.
     let name = tool_of_unnamed(call).unwrap_or(&call.0);
-    Some(text_part(&format!("Result of the earlier call {name}: {text}")))
-}
-
-fn plain_text(content: &[Block]) -> String {
-    let texts: Vec<&str> = content.iter().filter_map(Block::as_text).collect();
-    texts.join("\n")
+    Some(text_part(&earlier_result(name, content)))
 }

@@ -183,11 +183,10 @@ impl ChatFramer {
         for (index, block) in closed.message.blocks().iter().enumerate() {
             match block {
                 Block::ToolResult { call, content, .. } if closed.is_orphan(index) => {
-                    let text = plain_text(content).join("\n");
-                    texts.push(format!("Result of the earlier call {call}: {text}"));
+                    texts.push(parts::earlier_result(&call.0, content));
                 }
                 Block::ToolResult { call, content, .. } => {
-                    results.push(self.result(&call.0, &plain_text(content)));
+                    results.push(self.result(&call.0, &parts::texts(content)));
                 }
                 Block::Text(text) => texts.push(text.clone()),
                 Block::Thinking { .. }
@@ -249,16 +248,8 @@ fn assistant(message: &Message) -> Option<String> {
 
 fn call(block: &Block) -> Option<String> {
     let Block::ToolUse { id, name, input } = block else { return None };
-    let arguments = match input {
-        ToolInput::Valid(input) => input.as_str(),
-        ToolInput::Invalid(_) => "{}",
-    };
-    let function =
-        Object::new().string("name", &names::to_wire(name)).string("arguments", arguments).end();
+    let function = Object::new().string("name", &names::to_wire(name));
+    let function = function.string("arguments", input.as_object()).end();
     let object = Object::new().string("id", &id.0).string("type", "function");
     Some(object.raw("function", &function).end())
-}
-
-fn plain_text(content: &[Block]) -> Vec<&str> {
-    content.iter().filter_map(Block::as_text).collect()
 }

@@ -140,7 +140,7 @@ fn user(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
     for item in items {
         match item.blocks.as_slice() {
             [Block::ToolResult { call, content, .. }] if closed.is_orphan(index) => {
-                others.push(words("user", &[&orphan(call, content)]));
+                others.push(words("user", &[&parts::earlier_result(&call.0, content)]));
             }
             [Block::ToolResult { .. }] => {
                 results.push(Piece::in_parts(item.raw.get(), "output", INPUT_TEXT));
@@ -158,11 +158,10 @@ fn written(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
     for (index, block) in closed.message.blocks().iter().enumerate() {
         match block {
             Block::ToolResult { call, content, .. } if closed.is_orphan(index) => {
-                texts.push(orphan(call, content));
+                texts.push(parts::earlier_result(&call.0, content));
             }
             Block::ToolResult { call, content, .. } => {
-                let texts: Vec<&str> = content.iter().filter_map(Block::as_text).collect();
-                results.push(answer(call, &texts));
+                results.push(answer(call, &parts::texts(content)));
             }
             Block::Text(text) => texts.push(text.clone()),
             // Other providers' shapes mean nothing here.
@@ -207,11 +206,6 @@ fn answer(call: &ToolCallId, texts: &[&str]) -> Piece {
         texts => item.raw("output", &list(INPUT_TEXT, texts)),
     };
     Piece::in_parts(&item.end(), "output", INPUT_TEXT)
-}
-
-fn orphan(call: &ToolCallId, content: &[Block]) -> String {
-    let texts: Vec<&str> = content.iter().filter_map(Block::as_text).collect();
-    format!("Result of the earlier call {call}: {}", texts.join("\n"))
 }
 
 /// The model's items. Reasoning at the very end, as of a reply that was cut at its token limit, is left out: it is refused
@@ -267,13 +261,9 @@ fn retold(message: &Message) -> Vec<Piece> {
             Block::ToolUse { id, name, input } if !calls.contains(&id) => {
                 calls.push(id);
                 pieces.extend(told(&std::mem::take(&mut texts)));
-                let arguments = match input {
-                    ToolInput::Valid(input) => input.as_str(),
-                    ToolInput::Invalid(_) => "{}",
-                };
                 let call = Object::new().string("type", "function_call").string("call_id", &id.0);
                 let call = call.string("name", &names::to_wire(name));
-                pieces.push(Piece::plain(call.string("arguments", arguments).end()));
+                pieces.push(Piece::plain(call.string("arguments", input.as_object()).end()));
             }
             // Reasoning is bound to the provider that sealed it, and other providers' shapes mean nothing here.
             Block::Text(_)
