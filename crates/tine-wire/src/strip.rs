@@ -35,6 +35,11 @@ pub(crate) fn without_marks(message: &RawValue) -> Result<Cow<'_, str>, serde_js
         find(text, message, 0, &mut cuts)?;
     }
     cuts.sort_by_key(|cut| cut.start);
+    Ok(Cow::Owned(remaining(text, &cuts)))
+}
+
+/// The text without the cuts, which are in order.
+pub(crate) fn remaining(text: &str, cuts: &[Range<usize>]) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut position = 0;
     for cut in cuts {
@@ -42,7 +47,7 @@ pub(crate) fn without_marks(message: &RawValue) -> Result<Cow<'_, str>, serde_js
         position = position.max(cut.end);
     }
     kept.push_str(text.get(position..).unwrap_or_default());
-    Ok(Cow::Owned(kept))
+    kept
 }
 
 /// Collects what to cut from one object and from the content under it.

@@ -19,7 +19,7 @@ pub(crate) fn without<'a>(text: &str, paths: impl Iterator<Item = &'a [String]>)
         let mut cuts = Vec::new();
         find(text, raw, path, &mut cuts)?;
         if !cuts.is_empty() {
-            kept = Some(apply(text, &cuts));
+            kept = Some(strip::remaining(text, &cuts));
         }
     }
     kept
@@ -69,18 +69,6 @@ fn find(text: &str, value: &RawValue, path: &[String], cuts: &mut Vec<Range<usiz
         _ => {}
     }
     Some(())
-}
-
-/// The text without the cuts, which are in order.
-pub(super) fn apply(text: &str, cuts: &[Range<usize>]) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut position = 0;
-    for cut in cuts {
-        kept.push_str(text.get(position..cut.start).unwrap_or_default());
-        position = position.max(cut.end);
-    }
-    kept.push_str(text.get(position..).unwrap_or_default());
-    kept
 }
 
 /// Returns the place that `offset` has once the cuts are made.

@@ -19,6 +19,7 @@ use tine_model::{CacheScheme, EntryId, Message, WireFormat};
 
 use crate::head::{Head, HeadSlot};
 use crate::read::read_message;
+use crate::strip;
 
 pub use blocks::{BlockKind, LeftBlocks, Within, refused_block};
 pub(crate) use cut::without;
@@ -204,7 +205,7 @@ impl Dialect {
         let shifted =
             |slot: &HeadSlot| HeadSlot { offset: cut::shifted(slot.offset, &cuts), ..*slot };
         let slots = head.slots.iter().map(shifted).collect();
-        let new = Head::new(head.format, cut::apply(text, &cuts), slots, head.continued);
+        let new = Head::new(head.format, strip::remaining(text, &cuts), slots, head.continued);
         let new = Head { scheme, ..new };
         Some(match &head.model {
             Some(model) => new.addressed(model.clone()),
