@@ -5,8 +5,15 @@ use serde_json::{Map, Value};
 /// The shape of a place of a request.
 #[derive(Debug)]
 pub(crate) enum Shape {
-    /// An object: its members that may hold anything, and those that are looked into.
-    Object(&'static [&'static str], &'static [(&'static str, Shape)]),
+    /// An object.
+    Object {
+        /// Members that may hold anything, which others share.
+        common: &'static [&'static str],
+        /// Further members that may hold anything.
+        own: &'static [&'static str],
+        /// Members that are looked into.
+        inner: &'static [(&'static str, Shape)],
+    },
     /// A list whose elements all have one shape.
     List(&'static Shape),
     /// An object that says in a member which of several it is. One that says nothing is the first; others are not judged.
@@ -16,6 +23,21 @@ pub(crate) enum Shape {
         /// Each word of the tag, with the shape.
         variants: &'static [(&'static str, Shape)],
     },
+}
+
+impl Shape {
+    /// An object whose members may hold anything.
+    pub(crate) const fn plain(members: &'static [&'static str]) -> Self {
+        Self::object(members, &[])
+    }
+
+    /// An object of members that may hold anything, and of others that are looked into.
+    pub(crate) const fn object(
+        own: &'static [&'static str],
+        inner: &'static [(&'static str, Self)],
+    ) -> Self {
+        Self::Object { common: &[], own, inner }
+    }
 }
 
 /// The rule by which names are compared.
@@ -80,19 +102,19 @@ impl<'a> Search<'a> {
                     self.step(Step::Index(index), item, shape);
                 }
             }
-            (Shape::Object(..) | Shape::OneOf { .. }, Value::Object(fields)) => {
+            (Shape::Object { .. } | Shape::OneOf { .. }, Value::Object(fields)) => {
                 self.fields(fields, shape);
             }
-            (Shape::List(_) | Shape::Object(..) | Shape::OneOf { .. }, _) => {}
+            (Shape::List(_) | Shape::Object { .. } | Shape::OneOf { .. }, _) => {}
         }
     }
 
     fn fields(&mut self, fields: &'a Map<String, Value>, shape: &'static Shape) {
         match shape {
-            Shape::Object(plain, inner) => {
+            Shape::Object { common, own, inner } => {
                 for (name, value) in fields {
                     let is_same = |known: &str| self.spelling.is_same(known, name);
-                    let is_plain = plain.iter().any(|known| is_same(known));
+                    let is_plain = common.iter().chain(*own).any(|known| is_same(known));
                     let looked_into = inner.iter().find(|(known, _)| is_same(known));
                     self.way.push(Step::Name(name));
                     match looked_into {
@@ -147,11 +169,11 @@ mod tests {
     const PART: Shape = Shape::OneOf {
         tag: "kind",
         variants: &[
-            ("plain", Shape::Object(&["kind", "shortText"], &[])),
-            ("other", Shape::Object(&["kind"], &[])),
+            ("plain", Shape::plain(&["kind", "shortText"])),
+            ("other", Shape::plain(&["kind"])),
         ],
     };
-    const REQUEST: Shape = Shape::Object(&["free"], &[("parts", Shape::List(&PART))]);
+    const REQUEST: Shape = Shape::object(&["free"], &[("parts", Shape::List(&PART))]);
 
     fn found(request: &Value, spelling: Spelling) -> Vec<String> {
         let fields = request.as_object().expect("an object");

@@ -23,7 +23,7 @@ const BUDGET_TOKENS_MIN: u64 = 1_024;
 const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
 
 /// A request, with the members of betas.
-const REQUEST: Shape = Shape::Object(
+const REQUEST: Shape = Shape::object(
     &[
         "billing_policy",
         "cache_control",
@@ -48,9 +48,9 @@ const REQUEST: Shape = Shape::Object(
         "workspace_id",
     ],
     &[
-        ("diagnostics", Shape::Object(&["previous_message_id"], &[])),
+        ("diagnostics", Shape::plain(&["previous_message_id"])),
         ("messages", Shape::List(&MESSAGE)),
-        ("metadata", Shape::Object(&["user_id"], &[])),
+        ("metadata", Shape::plain(&["user_id"])),
         ("output_config", OUTPUT_CONFIG),
         ("system", Shape::List(&TEXT)),
         ("thinking", THINKING),
@@ -59,24 +59,24 @@ const REQUEST: Shape = Shape::Object(
     ],
 );
 
-const OUTPUT_CONFIG: Shape = Shape::Object(&["effort", "format", "task_budget"], &[]);
+const OUTPUT_CONFIG: Shape = Shape::plain(&["effort", "format", "task_budget"]);
 
 const THINKING: Shape = Shape::OneOf {
     tag: "type",
     variants: &[
-        ("enabled", Shape::Object(&["type", "budget_tokens", "display", "block_binding"], &[])),
-        ("adaptive", Shape::Object(&["type", "display", "block_binding"], &[])),
-        ("disabled", Shape::Object(&["type"], &[])),
+        ("enabled", Shape::plain(&["type", "budget_tokens", "display", "block_binding"])),
+        ("adaptive", Shape::plain(&["type", "display", "block_binding"])),
+        ("disabled", Shape::plain(&["type"])),
     ],
 };
 
 const TOOL_CHOICE: Shape = Shape::OneOf {
     tag: "type",
     variants: &[
-        ("auto", Shape::Object(&["type", "disable_parallel_tool_use"], &[])),
-        ("any", Shape::Object(&["type", "disable_parallel_tool_use"], &[])),
-        ("tool", Shape::Object(&["type", "name", "disable_parallel_tool_use"], &[])),
-        ("none", Shape::Object(&["type"], &[])),
+        ("auto", Shape::plain(&["type", "disable_parallel_tool_use"])),
+        ("any", Shape::plain(&["type", "disable_parallel_tool_use"])),
+        ("tool", Shape::plain(&["type", "name", "disable_parallel_tool_use"])),
+        ("none", Shape::plain(&["type"])),
     ],
 };
 
@@ -85,31 +85,28 @@ const TOOL: Shape = Shape::OneOf {
     tag: "type",
     variants: &[(
         "custom",
-        Shape::Object(
-            &[
-                "allowed_callers",
-                "cache_control",
-                "defer_loading",
-                "description",
-                "eager_input_streaming",
-                "input_examples",
-                "input_schema",
-                "name",
-                "strict",
-                "type",
-            ],
-            &[],
-        ),
+        Shape::plain(&[
+            "allowed_callers",
+            "cache_control",
+            "defer_loading",
+            "description",
+            "eager_input_streaming",
+            "input_examples",
+            "input_schema",
+            "name",
+            "strict",
+            "type",
+        ]),
     )],
 };
 
 /// A message, with the members that only a system message has.
-const MESSAGE: Shape = Shape::Object(
+const MESSAGE: Shape = Shape::object(
     &["role", "clear_at"],
     &[("content", Shape::List(&BLOCK)), ("output_config", OUTPUT_CONFIG)],
 );
 
-const TEXT: Shape = Shape::Object(&["type", "text", "citations", "cache_control"], &[]);
+const TEXT: Shape = Shape::plain(&["type", "text", "citations", "cache_control"]);
 
 const TOOL_USE: &[&str] =
     &["type", "id", "name", "input", "caller", "toolset_name", "cache_control"];
@@ -124,12 +121,12 @@ const BLOCK: Shape = Shape::OneOf {
     tag: "type",
     variants: &[
         ("text", TEXT),
-        ("thinking", Shape::Object(&["type", "thinking", "signature"], &[])),
-        ("redacted_thinking", Shape::Object(&["type", "data"], &[])),
-        ("tool_use", Shape::Object(TOOL_USE, &[])),
-        ("tool_result", Shape::Object(TOOL_RESULT, &[])),
-        ("image", Shape::Object(&["type", "source", "transformations", "cache_control"], &[])),
-        ("document", Shape::Object(DOCUMENT, &[])),
+        ("thinking", Shape::plain(&["type", "thinking", "signature"])),
+        ("redacted_thinking", Shape::plain(&["type", "data"])),
+        ("tool_use", Shape::plain(TOOL_USE)),
+        ("tool_result", Shape::plain(TOOL_RESULT)),
+        ("image", Shape::plain(&["type", "source", "transformations", "cache_control"])),
+        ("document", Shape::plain(DOCUMENT)),
     ],
 };
 

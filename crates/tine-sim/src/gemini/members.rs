@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use crate::schema::{Shape, Spelling, Step, Stranger, strangers};
 
 /// A request to generate, or to count. The latter may hold the former.
-pub(super) const REQUEST: Shape = Shape::Object(
+pub(super) const REQUEST: Shape = Shape::object(
     &[
         "cachedContent",
         "continuationToken",
@@ -29,7 +29,7 @@ pub(super) const REQUEST: Shape = Shape::Object(
 );
 
 /// A content to store, or what is to be changed of one.
-pub(super) const CACHED_CONTENT: Shape = Shape::Object(
+pub(super) const CACHED_CONTENT: Shape = Shape::object(
     &["displayName", "expireTime", "kmsKeyName", "model", "name", "ttl"],
     &[
         ("contents", Shape::List(&CONTENT)),
@@ -39,9 +39,9 @@ pub(super) const CACHED_CONTENT: Shape = Shape::Object(
     ],
 );
 
-const CONTENT: Shape = Shape::Object(&["role"], &[("parts", Shape::List(&PART))]);
+const CONTENT: Shape = Shape::object(&["role"], &[("parts", Shape::List(&PART))]);
 
-const PART: Shape = Shape::Object(
+const PART: Shape = Shape::object(
     &[
         "audioMetadata",
         "audioTranscription",
@@ -61,20 +61,17 @@ const PART: Shape = Shape::Object(
         "videoMetadata",
     ],
     &[
-        ("fileData", Shape::Object(&["displayName", "fileUri", "mimeType"], &[])),
-        (
-            "functionCall",
-            Shape::Object(&["args", "id", "name", "partialArgs", "willContinue"], &[]),
-        ),
+        ("fileData", Shape::plain(&["displayName", "fileUri", "mimeType"])),
+        ("functionCall", Shape::plain(&["args", "id", "name", "partialArgs", "willContinue"])),
         (
             "functionResponse",
-            Shape::Object(&["id", "name", "parts", "response", "scheduling", "willContinue"], &[]),
+            Shape::plain(&["id", "name", "parts", "response", "scheduling", "willContinue"]),
         ),
-        ("inlineData", Shape::Object(&["data", "displayName", "mimeType"], &[])),
+        ("inlineData", Shape::plain(&["data", "displayName", "mimeType"])),
     ],
 );
 
-const GENERATION_CONFIG: Shape = Shape::Object(
+const GENERATION_CONFIG: Shape = Shape::object(
     &[
         "audioTimestamp",
         "audioTranscriptionConfig",
@@ -103,13 +100,10 @@ const GENERATION_CONFIG: Shape = Shape::Object(
         "topP",
         "translationConfig",
     ],
-    &[(
-        "thinkingConfig",
-        Shape::Object(&["includeThoughts", "thinkingBudget", "thinkingLevel"], &[]),
-    )],
+    &[("thinkingConfig", Shape::plain(&["includeThoughts", "thinkingBudget", "thinkingLevel"]))],
 );
 
-const TOOL: Shape = Shape::Object(
+const TOOL: Shape = Shape::object(
     &[
         "codeExecution",
         "computerUse",
@@ -127,24 +121,21 @@ const TOOL: Shape = Shape::Object(
     &[("functionDeclarations", Shape::List(&FUNCTION_DECLARATION))],
 );
 
-const FUNCTION_DECLARATION: Shape = Shape::Object(
-    &[
-        "behavior",
-        "description",
-        "name",
-        "parameters",
-        "parametersJsonSchema",
-        "response",
-        "responseJsonSchema",
-    ],
-    &[],
-);
+const FUNCTION_DECLARATION: Shape = Shape::plain(&[
+    "behavior",
+    "description",
+    "name",
+    "parameters",
+    "parametersJsonSchema",
+    "response",
+    "responseJsonSchema",
+]);
 
-const TOOL_CONFIG: Shape = Shape::Object(
+const TOOL_CONFIG: Shape = Shape::object(
     &["includeServerSideToolInvocations", "retrievalConfig"],
     &[(
         "functionCallingConfig",
-        Shape::Object(&["allowedFunctionNames", "mode", "streamFunctionCallArguments"], &[]),
+        Shape::plain(&["allowedFunctionNames", "mode", "streamFunctionCallArguments"]),
     )],
 );
 

@@ -8,7 +8,7 @@ use crate::openai::unknown_parameter;
 use crate::refusal::Refusal;
 use crate::schema::{Shape, Spelling, strangers};
 
-const REQUEST: Shape = Shape::Object(
+const REQUEST: Shape = Shape::object(
     &[
         "access_programs",
         "background",
@@ -42,12 +42,9 @@ const REQUEST: Shape = Shape::Object(
     ],
     &[
         ("input", Shape::List(&ITEM)),
-        (
-            "reasoning",
-            Shape::Object(&["context", "effort", "generate_summary", "mode", "summary"], &[]),
-        ),
-        ("stream_options", Shape::Object(&["include_obfuscation"], &[])),
-        ("text", Shape::Object(&["format", "verbosity"], &[])),
+        ("reasoning", Shape::plain(&["context", "effort", "generate_summary", "mode", "summary"])),
+        ("stream_options", Shape::plain(&["include_obfuscation"])),
+        ("text", Shape::plain(&["format", "verbosity"])),
         ("tools", Shape::List(&TOOL)),
     ],
 );
@@ -57,20 +54,17 @@ const TOOL: Shape = Shape::OneOf {
     tag: "type",
     variants: &[(
         "function",
-        Shape::Object(
-            &[
-                "allowed_callers",
-                "async",
-                "defer_loading",
-                "description",
-                "name",
-                "output_schema",
-                "parameters",
-                "strict",
-                "type",
-            ],
-            &[],
-        ),
+        Shape::plain(&[
+            "allowed_callers",
+            "async",
+            "defer_loading",
+            "description",
+            "name",
+            "output_schema",
+            "parameters",
+            "strict",
+            "type",
+        ]),
     )],
 };
 
@@ -80,41 +74,35 @@ const ITEM: Shape = Shape::OneOf {
     variants: &[
         (
             "message",
-            Shape::Object(
+            Shape::object(
                 &["type", "id", "role", "status", "phase"],
                 &[("content", Shape::List(&PART))],
             ),
         ),
         (
             "function_call",
-            Shape::Object(
-                &[
-                    "arguments",
-                    "async",
-                    "call_id",
-                    "caller",
-                    "id",
-                    "name",
-                    "namespace",
-                    "status",
-                    "type",
-                ],
-                &[],
-            ),
+            Shape::plain(&[
+                "arguments",
+                "async",
+                "call_id",
+                "caller",
+                "id",
+                "name",
+                "namespace",
+                "status",
+                "type",
+            ]),
         ),
         (
             "function_call_output",
-            Shape::Object(
+            Shape::object(
                 &["call_id", "caller", "id", "name", "namespace", "status", "type"],
                 &[("output", Shape::List(&PART))],
             ),
         ),
         (
             "reasoning",
-            Shape::Object(
-                &["content", "encrypted_content", "id", "status", "summary", "type"],
-                &[],
-            ),
+            Shape::plain(&["content", "encrypted_content", "id", "status", "summary", "type"]),
         ),
     ],
 };
@@ -123,15 +111,12 @@ const ITEM: Shape = Shape::OneOf {
 const PART: Shape = Shape::OneOf {
     tag: "type",
     variants: &[
-        ("input_text", Shape::Object(&["type", "text", "prompt_cache_breakpoint"], &[])),
-        ("output_text", Shape::Object(&["type", "text", "annotations", "logprobs"], &[])),
-        ("refusal", Shape::Object(&["type", "refusal"], &[])),
+        ("input_text", Shape::plain(&["type", "text", "prompt_cache_breakpoint"])),
+        ("output_text", Shape::plain(&["type", "text", "annotations", "logprobs"])),
+        ("refusal", Shape::plain(&["type", "refusal"])),
         (
             "input_image",
-            Shape::Object(
-                &["type", "detail", "file_id", "image_url", "prompt_cache_breakpoint"],
-                &[],
-            ),
+            Shape::plain(&["type", "detail", "file_id", "image_url", "prompt_cache_breakpoint"]),
         ),
     ],
 };

@@ -17,27 +17,47 @@ pub(super) fn of(host: Host) -> &'static Shape {
     }
 }
 
-const STREAM_OPTIONS: Shape = Shape::Object(&["include_usage"], &[]);
+/// What a request to any of them may have.
+const COMMON: &[&str] = &[
+    "frequency_penalty",
+    "logprobs",
+    "max_tokens",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "reasoning_effort",
+    "response_format",
+    "service_tier",
+    "stop",
+    "stream",
+    "temperature",
+    "tool_choice",
+    "top_logprobs",
+    "top_p",
+];
+
+const STREAM_OPTIONS: Shape = Shape::plain(&["include_usage"]);
 
 /// A function of the client's own, as a tool.
-const TOOL: Shape = Shape::Object(
+const TOOL: Shape = Shape::object(
     &["type", "custom"],
-    &[("function", Shape::Object(&["name", "description", "parameters", "strict"], &[]))],
+    &[("function", Shape::plain(&["name", "description", "parameters", "strict"]))],
 );
 
-const FUNCTION: Shape = Shape::Object(&["name", "arguments"], &[]);
+const FUNCTION: Shape = Shape::plain(&["name", "arguments"]);
 
-const CALL: Shape = Shape::Object(&["id", "type", "custom"], &[("function", FUNCTION)]);
+const CALL: Shape = Shape::object(&["id", "type", "custom"], &[("function", FUNCTION)]);
 
 /// A call that may say its number.
-const NUMBERED_CALL: Shape = Shape::Object(&["id", "type", "index"], &[("function", FUNCTION)]);
+const NUMBERED_CALL: Shape = Shape::object(&["id", "type", "index"], &[("function", FUNCTION)]);
 
 /// Parts of a content. Other kinds of parts have members of their own.
 const CONTENT: Shape = Shape::List(&Shape::OneOf {
     tag: "type",
     variants: &[
-        ("text", Shape::Object(&["type", "text"], &[])),
-        ("image_url", Shape::Object(&["type", "image_url"], &[])),
+        ("text", Shape::plain(&["type", "text"])),
+        ("image_url", Shape::plain(&["type", "image_url"])),
     ],
 });
 
@@ -45,62 +65,47 @@ const CONTENT: Shape = Shape::List(&Shape::OneOf {
 const MARKED_CONTENT: Shape = Shape::List(&Shape::OneOf {
     tag: "type",
     variants: &[
-        ("text", Shape::Object(&["type", "text", "prompt_cache_breakpoint"], &[])),
-        ("image_url", Shape::Object(&["type", "image_url", "prompt_cache_breakpoint"], &[])),
-        ("refusal", Shape::Object(&["type", "refusal"], &[])),
+        ("text", Shape::plain(&["type", "text", "prompt_cache_breakpoint"])),
+        ("image_url", Shape::plain(&["type", "image_url", "prompt_cache_breakpoint"])),
+        ("refusal", Shape::plain(&["type", "refusal"])),
     ],
 });
 
 /// A message of a user or an operator.
-const NAMED: Shape = Shape::Object(&["role", "name"], &[("content", CONTENT)]);
+const NAMED: Shape = Shape::object(&["role", "name"], &[("content", CONTENT)]);
 
-const RESULT: Shape = Shape::Object(&["role", "tool_call_id"], &[("content", CONTENT)]);
+const RESULT: Shape = Shape::object(&["role", "tool_call_id"], &[("content", CONTENT)]);
 
-const OPENAI: Shape = Shape::Object(
-    &[
+const OPENAI: Shape = Shape::Object {
+    common: COMMON,
+    own: &[
         "audio",
-        "frequency_penalty",
         "function_call",
         "functions",
         "logit_bias",
-        "logprobs",
         "max_completion_tokens",
-        "max_tokens",
         "metadata",
         "modalities",
-        "model",
         "moderation",
-        "n",
-        "parallel_tool_calls",
         "prediction",
-        "presence_penalty",
         "prompt_cache_key",
         "prompt_cache_options",
         "prompt_cache_retention",
-        "reasoning_effort",
-        "response_format",
         "safety_identifier",
         "seed",
-        "service_tier",
-        "stop",
         "store",
-        "stream",
-        "temperature",
-        "tool_choice",
-        "top_logprobs",
-        "top_p",
         "user",
         "verbosity",
         "web_search_options",
     ],
-    &[
+    inner: &[
         ("messages", Shape::List(&OPENAI_MESSAGE)),
-        ("stream_options", Shape::Object(&["include_usage", "include_obfuscation"], &[])),
+        ("stream_options", Shape::plain(&["include_usage", "include_obfuscation"])),
         ("tools", Shape::List(&TOOL)),
     ],
-);
+};
 
-const OPENAI_NAMED: Shape = Shape::Object(&["role", "name"], &[("content", MARKED_CONTENT)]);
+const OPENAI_NAMED: Shape = Shape::object(&["role", "name"], &[("content", MARKED_CONTENT)]);
 
 const OPENAI_MESSAGE: Shape = Shape::OneOf {
     tag: "role",
@@ -110,7 +115,7 @@ const OPENAI_MESSAGE: Shape = Shape::OneOf {
         ("user", OPENAI_NAMED),
         (
             "assistant",
-            Shape::Object(
+            Shape::object(
                 &["role", "name", "refusal", "audio"],
                 &[
                     ("content", MARKED_CONTENT),
@@ -119,52 +124,37 @@ const OPENAI_MESSAGE: Shape = Shape::OneOf {
                 ],
             ),
         ),
-        ("tool", Shape::Object(&["role", "tool_call_id"], &[("content", MARKED_CONTENT)])),
+        ("tool", Shape::object(&["role", "tool_call_id"], &[("content", MARKED_CONTENT)])),
     ],
 };
 
-const GROQ: Shape = Shape::Object(
-    &[
+const GROQ: Shape = Shape::Object {
+    common: COMMON,
+    own: &[
         "citation_options",
         "compound_custom",
         "disable_tool_validation",
         "documents",
         "exclude_domains",
-        "frequency_penalty",
         "function_call",
         "functions",
         "include_domains",
         "include_reasoning",
         "logit_bias",
-        "logprobs",
         "max_completion_tokens",
-        "max_tokens",
         "metadata",
-        "model",
-        "n",
-        "parallel_tool_calls",
-        "presence_penalty",
-        "reasoning_effort",
         "reasoning_format",
-        "response_format",
         "search_settings",
         "seed",
-        "service_tier",
-        "stop",
         "store",
-        "stream",
-        "temperature",
-        "tool_choice",
-        "top_logprobs",
-        "top_p",
         "user",
     ],
-    &[
+    inner: &[
         ("messages", Shape::List(&GROQ_MESSAGE)),
         ("stream_options", STREAM_OPTIONS),
         ("tools", Shape::List(&TOOL)),
     ],
-);
+};
 
 const GROQ_MESSAGE: Shape = Shape::OneOf {
     tag: "role",
@@ -173,7 +163,7 @@ const GROQ_MESSAGE: Shape = Shape::OneOf {
         ("user", NAMED),
         (
             "assistant",
-            Shape::Object(
+            Shape::object(
                 &["role", "name"],
                 &[
                     ("content", CONTENT),
@@ -186,43 +176,28 @@ const GROQ_MESSAGE: Shape = Shape::OneOf {
     ],
 };
 
-const CEREBRAS: Shape = Shape::Object(
-    &[
+const CEREBRAS: Shape = Shape::Object {
+    common: COMMON,
+    own: &[
         "clear_thinking",
         "disable_reasoning",
-        "frequency_penalty",
         "logit_bias",
-        "logprobs",
         "max_completion_tokens",
-        "max_tokens",
         "min_completion_tokens",
         "min_tokens",
-        "model",
         "model_parameters",
-        "n",
-        "parallel_tool_calls",
         "prediction",
-        "presence_penalty",
         "prompt_cache_key",
-        "reasoning_effort",
         "reasoning_format",
-        "response_format",
         "seed",
-        "service_tier",
-        "stop",
-        "stream",
-        "temperature",
-        "tool_choice",
-        "top_logprobs",
-        "top_p",
         "user",
     ],
-    &[
+    inner: &[
         ("messages", Shape::List(&CEREBRAS_MESSAGE)),
         ("stream_options", STREAM_OPTIONS),
         ("tools", Shape::List(&TOOL)),
     ],
-);
+};
 
 const CEREBRAS_MESSAGE: Shape = Shape::OneOf {
     tag: "role",
@@ -232,56 +207,41 @@ const CEREBRAS_MESSAGE: Shape = Shape::OneOf {
         ("user", NAMED),
         (
             "assistant",
-            Shape::Object(
+            Shape::object(
                 &["role", "name", "reasoning"],
                 &[("content", CONTENT), ("tool_calls", Shape::List(&NUMBERED_CALL))],
             ),
         ),
-        ("tool", Shape::Object(&["role", "tool_call_id", "name"], &[("content", CONTENT)])),
+        ("tool", Shape::object(&["role", "tool_call_id", "name"], &[("content", CONTENT)])),
     ],
 };
 
-const MISTRAL: Shape = Shape::Object(
-    &[
-        "frequency_penalty",
+const MISTRAL: Shape = Shape::Object {
+    common: COMMON,
+    own: &[
         "guardrails",
-        "logprobs",
-        "max_tokens",
         "metadata",
         "min_tokens",
-        "model",
-        "n",
-        "parallel_tool_calls",
         "prediction",
-        "presence_penalty",
         "prompt_cache_key",
         "prompt_logprobs",
         "prompt_mode",
         "random_seed",
-        "reasoning_effort",
         "repetition_penalty",
-        "response_format",
         "safe_prompt",
-        "service_tier",
-        "stop",
-        "stream",
-        "temperature",
-        "tool_choice",
         "top_k",
-        "top_logprobs",
-        "top_p",
         "top_prompt_logprobs",
     ],
-    &[
+    inner: &[
         ("messages", Shape::List(&MISTRAL_MESSAGE)),
         // The refusal names the option in it.
-        ("stream_options", Shape::Object(&[], &[])),
+        ("stream_options", Shape::plain(&[])),
         ("tools", Shape::List(&TOOL)),
     ],
-);
+};
 
 /// A message of a user or an operator, without a name.
-const MISTRAL_SPOKEN: Shape = Shape::Object(&["role"], &[("content", CONTENT)]);
+const MISTRAL_SPOKEN: Shape = Shape::object(&["role"], &[("content", CONTENT)]);
 
 const MISTRAL_MESSAGE: Shape = Shape::OneOf {
     tag: "role",
@@ -290,11 +250,11 @@ const MISTRAL_MESSAGE: Shape = Shape::OneOf {
         ("user", MISTRAL_SPOKEN),
         (
             "assistant",
-            Shape::Object(
+            Shape::object(
                 &["role", "prefix"],
                 &[("content", CONTENT), ("tool_calls", Shape::List(&NUMBERED_CALL))],
             ),
         ),
-        ("tool", Shape::Object(&["role", "tool_call_id", "name"], &[("content", CONTENT)])),
+        ("tool", Shape::object(&["role", "tool_call_id", "name"], &[("content", CONTENT)])),
     ],
 };
