@@ -54,7 +54,8 @@ fn shown(shared: &Shared) -> Value {
     json!({"now_ms": shared.clock.now_ms(), "manual": shared.clock.try_advance(0)})
 }
 
-fn respond(status: StatusCode, body: &Value) -> Response {
+/// A page of the simulator's that is JSON.
+pub(crate) fn respond(status: StatusCode, body: &Value) -> Response {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
 
+use crate::control::respond;
 use crate::exchange::Shared;
 use crate::limits::ENGINE_WINDOW_TOKENS;
 use crate::profile::Profile;
@@ -34,13 +34,13 @@ pub(crate) async fn models(State(shared): State<Arc<Shared>>) -> Response {
         }
         _ => return absent(),
     };
-    respond(&json!({"object": "list", "data": [card]}))
+    page(&json!({"object": "list", "data": [card]}))
 }
 
 /// `GET /props`: llama.cpp's settings.
 pub(crate) async fn props(State(shared): State<Arc<Shared>>) -> Response {
     match shared.scenario.profile {
-        Some(Profile::LlamaCpp) => respond(&json!({
+        Some(Profile::LlamaCpp) => page(&json!({
             "default_generation_settings": {"n_ctx": ENGINE_WINDOW_TOKENS},
             "total_slots": shared.scenario.slots(Profile::LlamaCpp),
             "endpoint_slots": true,
@@ -56,7 +56,7 @@ pub(crate) async fn slots(State(shared): State<Arc<Shared>>) -> Response {
     }
     let busy = shared.state().cache(Profile::LlamaCpp, &shared.scenario).busy_slots();
     let slot = |(id, is_processing): (usize, bool)| json!({"id": id, "n_ctx": ENGINE_WINDOW_TOKENS, "speculative": false, "is_processing": is_processing});
-    respond(&busy.into_iter().enumerate().map(slot).collect())
+    page(&busy.into_iter().enumerate().map(slot).collect())
 }
 
 /// `GET /version`, which vLLM has, and `GET /api/version`, which Ollama has.
@@ -69,20 +69,15 @@ pub(crate) async fn version(State(shared): State<Arc<Shared>>, request: Request)
     if request.uri().path() != path {
         return absent();
     }
-    respond(&json!({"version": "0.0.0-sim"}))
+    page(&json!({"version": "0.0.0-sim"}))
 }
 
 /// A question to a server that is none of these. It is not noted, so that a log of bodies begins with the first request.
 fn absent() -> Response {
-    let mut response =
-        respond(&json!({"error": {"message": "not found", "type": "not_found_error"}}));
-    *response.status_mut() = StatusCode::NOT_FOUND;
-    response
+    let error = json!({"error": {"message": "not found", "type": "not_found_error"}});
+    respond(StatusCode::NOT_FOUND, &error)
 }
 
-fn respond(body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+fn page(body: &Value) -> Response {
+    respond(StatusCode::OK, body)
 }

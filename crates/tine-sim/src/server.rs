@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::response::Response;
 use axum::routing::{any, get, post};
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
@@ -155,17 +154,20 @@ impl std::fmt::Debug for SimServer {
 }
 
 fn router(shared: Arc<Shared>) -> Router {
+    let answer = |endpoint: Endpoint| {
+        move |State(shared): State<Arc<Shared>>, request: Request| shared.answer(endpoint, request)
+    };
     Router::new()
         .route("/", get(about))
-        .route("/v1/messages", post(messages))
-        .route("/v1/messages/count_tokens", post(count_tokens))
-        .route("/v1/chat/completions", post(chat))
-        .route("/chat/completions", post(chat))
-        .route("/v1/responses", post(responses))
-        .route("/responses", post(responses))
-        .route("/v1beta/models/{target}", post(gemini))
-        .route("/v1beta/cachedContents", any(cached_contents))
-        .route("/v1beta/cachedContents/{name}", any(cached_contents))
+        .route("/v1/messages", post(answer(Endpoint::Messages)))
+        .route("/v1/messages/count_tokens", post(answer(Endpoint::CountTokens)))
+        .route("/v1/chat/completions", post(answer(Endpoint::Chat)))
+        .route("/chat/completions", post(answer(Endpoint::Chat)))
+        .route("/v1/responses", post(answer(Endpoint::Responses)))
+        .route("/responses", post(answer(Endpoint::Responses)))
+        .route("/v1beta/models/{target}", post(answer(Endpoint::Gemini)))
+        .route("/v1beta/cachedContents", any(answer(Endpoint::CachedContents)))
+        .route("/v1beta/cachedContents/{name}", any(answer(Endpoint::CachedContents)))
         .route("/v1/models", get(own_server::models))
         .route("/models", get(own_server::models))
         .route("/props", get(own_server::props))
@@ -174,38 +176,10 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/version", get(own_server::version))
         .route("/sim/clock", get(control::clock).post(control::advance))
         .route("/sim/usage", get(control::usage))
-        .fallback(not_found)
+        .fallback(answer(Endpoint::Unknown))
         .with_state(shared)
 }
 
 async fn about(State(shared): State<Arc<Shared>>) -> String {
     shared.about()
-}
-
-async fn messages(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::Messages, request).await
-}
-
-async fn count_tokens(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::CountTokens, request).await
-}
-
-async fn chat(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::Chat, request).await
-}
-
-async fn responses(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::Responses, request).await
-}
-
-async fn gemini(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::Gemini, request).await
-}
-
-async fn cached_contents(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::CachedContents, request).await
-}
-
-async fn not_found(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(Endpoint::Unknown, request).await
 }
