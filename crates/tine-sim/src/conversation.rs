@@ -17,6 +17,14 @@ pub(crate) enum Piece<'a> {
     Result { id: &'a str, text: Cow<'a, str> },
 }
 
+/// Texts one after the other.
+pub(crate) fn joined(texts: Vec<&str>) -> Cow<'_, str> {
+    match texts.as_slice() {
+        [one] => Cow::Borrowed(*one),
+        _ => Cow::Owned(texts.concat()),
+    }
+}
+
 /// The answer to one tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolOutput<'a> {

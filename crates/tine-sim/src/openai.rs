@@ -6,5 +6,7 @@ mod options;
 mod render;
 
 pub(crate) use errors::{error_body, unknown_parameter};
-pub(crate) use options::{Api, CacheOptions, check_breakpoints, flag, list, settings};
+pub(crate) use options::{
+    Api, CacheOptions, check_breakpoints, flag, list, missing, object, settings, text,
+};
 pub(crate) use render::{Rendered, Renderer};

@@ -10,7 +10,7 @@ use super::members;
 use super::pairing;
 use super::settings::{self, Comparison, Mismatch, Settings};
 use crate::cache::Ttl;
-use crate::conversation::Piece;
+use crate::conversation::{Piece, joined};
 use crate::media;
 use crate::refusal::Refusal;
 
@@ -163,10 +163,7 @@ fn joined_text(content: Option<&Value>) -> Cow<'_, str> {
         .flatten()
         .filter_map(|part| part.get("text").and_then(Value::as_str))
         .collect();
-    match parts.as_slice() {
-        [one] => Cow::Borrowed(one),
-        _ => Cow::Owned(parts.concat()),
-    }
+    joined(parts)
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {

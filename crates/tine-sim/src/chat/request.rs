@@ -1,6 +1,5 @@
 //! Reading a Chat Completions request.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
@@ -8,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::engine::EngineOptions;
 use super::host::Host;
 use crate::cache::{Digest, Prompt};
-use crate::conversation::Piece;
+use crate::conversation::{Piece, joined};
 use crate::media;
-use crate::openai::{Api, CacheOptions, Renderer, check_breakpoints, flag, list, settings};
+use crate::openai::{Api, CacheOptions, Renderer, check_breakpoints, flag, list, object, settings};
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 
@@ -40,15 +39,7 @@ impl Request {
         profile: impl FnOnce(&str) -> Profile,
         host: Option<Host>,
     ) -> Result<Self, Refusal> {
-        let mut fields: Map<String, Value> = match serde_json::from_slice(body) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => return Err(Refusal::invalid("the request body is not a JSON object")),
-            Err(error) => {
-                return Err(Refusal::invalid(format!(
-                    "We could not parse the JSON body of your request: {error}"
-                )));
-            }
-        };
+        let mut fields = object(body)?;
         let model = match fields.get("model") {
             Some(Value::String(model)) if !model.is_empty() => model.clone(),
             _ => return Err(Refusal::invalid("you must provide a model parameter")),
@@ -199,12 +190,8 @@ fn message_pieces(message: &Value) -> Vec<Piece<'_>> {
             }))
             .collect(),
         "tool" => {
-            let text_parts = parts(message);
-            let joined = match text_parts.as_slice() {
-                [one] => Cow::Borrowed(*one),
-                _ => Cow::Owned(text_parts.concat()),
-            };
-            vec![Piece::Result { id: text(message, "tool_call_id"), text: joined }]
+            let text_parts = joined(parts(message));
+            vec![Piece::Result { id: text(message, "tool_call_id"), text: text_parts }]
         }
         _ => parts(message).into_iter().map(Piece::Text).collect(),
     }

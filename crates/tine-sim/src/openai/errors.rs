@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::options::unknown;
 use crate::refusal::{OwnWords, Refusal};
 use crate::schema::{Step, Stranger};
 
@@ -23,9 +24,7 @@ pub(crate) fn unknown_parameter(stranger: &Stranger<'_>) -> Refusal {
         Step::Index(index) => format!("{place}[{index}]"),
         Step::Tag(_) => place,
     });
-    Refusal::invalid(format!("Unknown parameter: '{place}'."))
-        .with_code("unknown_parameter")
-        .at(place)
+    unknown(place)
 }
 
 /// The body of a refusal.

@@ -78,10 +78,29 @@ fn wrong_type(path: &str, expected: &str) -> Refusal {
     Refusal::invalid(format!("Invalid type for '{path}': expected {expected}")).at(path)
 }
 
-fn unknown(path: String) -> Refusal {
+/// Refuses a parameter that the format does not have.
+pub(super) fn unknown(path: String) -> Refusal {
     Refusal::invalid(format!("Unknown parameter: '{path}'."))
         .with_code("unknown_parameter")
         .at(path)
+}
+
+/// Refuses a request without a parameter that it must have.
+pub(crate) fn missing(path: &str) -> Refusal {
+    Refusal::invalid(format!("Missing required parameter: '{path}'."))
+        .with_code("missing_required_parameter")
+        .at(path)
+}
+
+/// The parameters of a request.
+pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(Refusal::invalid("the request body is not a JSON object")),
+        Err(error) => Err(Refusal::invalid(format!(
+            "We could not parse the JSON body of your request: {error}"
+        ))),
+    }
 }
 
 /// A boolean; `None` where it is left out.
@@ -102,7 +121,8 @@ pub(crate) fn list(value: Option<Value>, path: &str) -> Result<Option<Vec<Value>
     }
 }
 
-fn text(value: Option<&Value>, path: &str) -> Result<Option<String>, Refusal> {
+/// A text; `None` where it is left out.
+pub(crate) fn text(value: Option<&Value>, path: &str) -> Result<Option<String>, Refusal> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -169,9 +189,7 @@ fn check_breakpoint(part: &Value, mark: &Value, path: &str, api: Api) -> Result<
     let mode_path = format!("{path}.mode");
     let mode = choice(fields.get("mode"), &mode_path, &["explicit"])?;
     if mode.is_none() {
-        let message = format!("Missing required parameter: '{mode_path}'.");
-        let refusal = Refusal::invalid(message).with_code("missing_required_parameter");
-        return Err(refusal.at(mode_path));
+        return Err(missing(&mode_path));
     }
     ttl(fields.get("ttl"), &format!("{path}.ttl"), api).map(drop)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::media;
-use crate::openai::{Api, check_breakpoints, list};
+use crate::openai::{Api, check_breakpoints, list, missing};
 use crate::refusal::Refusal;
 
 /// One input item.
@@ -157,9 +157,7 @@ pub(super) fn read(input: Option<Value>) -> Result<Vec<Item>, Refusal> {
         other => list(other, "input")?.unwrap_or_default(),
     };
     if values.is_empty() {
-        return Err(Refusal::invalid("Missing required parameter: 'input'.")
-            .with_code("missing_required_parameter")
-            .at("input"));
+        return Err(missing("input"));
     }
     values
         .into_iter()

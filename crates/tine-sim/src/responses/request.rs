@@ -1,15 +1,15 @@
 //! Reading a Responses request: the shape of every field that the simulator depends on. Parameters that the
 //! vendor does not know are refused (`members.rs`); of those that it knows and the simulator does not, any JSON is accepted.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
 use super::items::{self, Item};
 use super::members;
 use super::pairing;
-use crate::conversation::Piece;
-use crate::openai::{Api, CacheOptions, check_breakpoints, flag, list, settings};
+use crate::conversation::{Piece, joined};
+use crate::openai::{
+    Api, CacheOptions, check_breakpoints, flag, list, missing, object, settings, text,
+};
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 
@@ -89,15 +89,7 @@ impl Request {
         body: &[u8],
         profile: impl FnOnce(&str) -> Profile,
     ) -> Result<Self, Refusal> {
-        let mut fields: Map<String, Value> = match serde_json::from_slice(body) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => return Err(Refusal::invalid("the request body is not a JSON object")),
-            Err(error) => {
-                return Err(Refusal::invalid(format!(
-                    "We could not parse the JSON body of your request: {error}"
-                )));
-            }
-        };
+        let mut fields = object(body)?;
         let model = match fields.get("model") {
             Some(Value::String(model)) if !model.is_empty() => model.clone(),
             _ => return Err(missing("model")),
@@ -124,7 +116,7 @@ impl Request {
             includes_encrypted: includes_encrypted(&fields)?,
             includes_summary: includes_summary(&fields),
             echo,
-            instructions: instructions(&fields)?,
+            instructions: text(fields.get("instructions"), "instructions")?,
             settings: Settings::of(&fields),
             tools: list(fields.shift_remove("tools"), "tools")?.unwrap_or_default(),
             items: items::read(fields.shift_remove("input"))?,
@@ -145,12 +137,6 @@ impl Request {
             begins.into_iter().chain(item_pieces(item))
         }))
     }
-}
-
-fn missing(name: &str) -> Refusal {
-    Refusal::invalid(format!("Missing required parameter: '{name}'."))
-        .with_code("missing_required_parameter")
-        .at(name)
 }
 
 /// Nothing is stored, so nothing can be continued by its id.
@@ -187,15 +173,6 @@ fn includes_summary(fields: &Map<String, Value>) -> bool {
     summary.is_some_and(|summary| summary.is_string() && summary != "none")
 }
 
-fn instructions(fields: &Map<String, Value>) -> Result<Option<String>, Refusal> {
-    match fields.get("instructions") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Refusal::invalid("Invalid type for 'instructions': expected a string")
-            .at("instructions")),
-    }
-}
-
 fn item_pieces(item: &Item) -> Vec<Piece<'_>> {
     match item.kind() {
         "message" if item.role() == "user" => item.texts().map(Piece::UserText).collect(),
@@ -204,11 +181,7 @@ fn item_pieces(item: &Item) -> Vec<Piece<'_>> {
             vec![Piece::Call { id: item.text("call_id"), name: item.text("name") }]
         }
         "function_call_output" => {
-            let texts: Vec<&str> = item.texts().collect();
-            let text = match texts.as_slice() {
-                [one] => Cow::Borrowed(*one),
-                _ => Cow::Owned(texts.concat()),
-            };
+            let text = joined(item.texts().collect());
             vec![Piece::Result { id: item.text("call_id"), text }]
         }
         _ => Vec::new(),
