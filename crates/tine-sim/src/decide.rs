@@ -85,6 +85,12 @@ pub(crate) struct Written {
     pub(crate) answer: Vec<String>,
 }
 
+impl From<Refusal> for Box<Decision> {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(Decision::refuse(refusal))
+    }
+}
+
 impl Decision {
     pub(crate) fn refuse(refusal: Refusal) -> Self {
         let reply = Reply::Error { refusal, body: ErrorBody::Vendor(None) };
@@ -132,9 +138,11 @@ impl Shared {
             Endpoint::Responses => self.decide_responses(arrival),
             Endpoint::Gemini => self.decide_gemini(arrival),
             Endpoint::CachedContents => self.decide_cached_contents(arrival),
-            Endpoint::Unknown => Err(Refusal::new(404, format!("Not found: {}", arrival.path))),
+            Endpoint::Unknown => {
+                Err(Refusal::new(404, format!("Not found: {}", arrival.path)).into())
+            }
         };
-        decided.unwrap_or_else(Decision::refuse)
+        decided.unwrap_or_else(|instead| *instead)
     }
 
     /// The profile of a request for a model.
@@ -294,13 +302,15 @@ impl Shared {
         format!("sim/{}", self.scenario.name())
     }
 
-    fn steps(
+    /// What is sent of an answer, and what is billed for it.
+    fn sent(
         &self,
         frames: Vec<Frame>,
         dialect: &Dialect,
-        fault: Option<&Fault>,
-        is_stream: bool,
-    ) -> Vec<Step> {
+        (fault, is_stream): (Option<&Fault>, bool),
+        answer: &Answer,
+        written: Written,
+    ) -> Decision {
         let delay = |tokens: u64| match tokens {
             0 => 0,
             tokens => self.scenario.delta_delay_ms(tokens),
@@ -312,13 +322,11 @@ impl Shared {
         }
         let pings = fault.filter(|fault| fault.pings > 0 && !is_stream);
         let without_pings = pings.map(|fault| Fault { pings: 0, ..fault.clone() });
-        stream::plan(
-            frames,
-            dialect,
-            without_pings.as_ref().or(fault),
-            self.scenario.visible_at,
-            delay,
-        )
+        let met = without_pings.as_ref().or(fault);
+        let steps = stream::plan(frames, dialect, met, self.scenario.visible_at, delay);
+        let usage = billed(written.profile, &written.charge.usage, answer);
+        let reply = Reply::Body { steps, is_stream, usage, written: Box::new(written) };
+        Decision { first_byte_ms: self.first_byte_ms(fault), reply }
     }
 }
 

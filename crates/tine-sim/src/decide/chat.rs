@@ -1,16 +1,15 @@
 //! Deciding a Chat Completions request.
 
-use super::{Decision, Reply, Written, billed};
+use super::{Decision, Written};
 use crate::automatic::render;
 use crate::chat::{self, Head, Request};
 use crate::conversation::Conversation;
 use crate::endpoint::Endpoint;
 use crate::exchange::{Arrival, Shared};
 use crate::profile::Profile;
-use crate::refusal::Refusal;
 
 impl Shared {
-    pub(super) fn decide_chat(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+    pub(super) fn decide_chat(&self, arrival: &Arrival) -> Result<Decision, Box<Decision>> {
         let profile = |model: &str| self.profile(model, Endpoint::Chat);
         let request = Request::parse(&arrival.body, profile, self.scenario.host);
         let asked = request.as_ref().map(|request| self.profile(&request.model, Endpoint::Chat));
@@ -27,11 +26,7 @@ impl Shared {
         let mut prompt = request.prompt(&account, profile);
         let sizes = (prompt.tokens(), request.max_tokens);
         let room = self.reply_room(Endpoint::Chat, profile, sizes)?;
-        let answered = self.answer_of(&seen, room, Endpoint::Chat, request.stream);
-        let (answer, fault) = match answered {
-            Ok(answered) => answered,
-            Err(decision) => return Ok(*decision),
-        };
+        let (answer, fault) = self.answer_of(&seen, room, Endpoint::Chat, request.stream)?;
         let mut state = self.state();
         let whose = (profile, request.model.as_str());
         let charge = self.charge(&mut state, arrival, Endpoint::Chat, whose, &mut prompt)?;
@@ -56,14 +51,11 @@ impl Shared {
             true => chat::frames(&head, &answer),
             false => vec![chat::json_body(&head, &answer)],
         };
-        let steps = self.steps(frames, &chat::dialect(), fault, request.stream);
-        let usage = billed(profile, &charge.usage, &answer);
-        let answer = match profile.is_engine() {
+        let lines = match profile.is_engine() {
             true => render::answer(&answer),
             false => chat::lines(&head, &answer),
         };
-        let written = Box::new(Written { profile, prompt, charge, answer });
-        let reply = Reply::Body { steps, is_stream: request.stream, usage, written };
-        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
+        let written = Written { profile, prompt, charge, answer: lines };
+        Ok(self.sent(frames, &chat::dialect(), (fault, request.stream), &answer, written))
     }
 }

@@ -3,7 +3,7 @@
 use axum::http::Method as Verb;
 use serde_json::Value;
 
-use super::{Decision, Reply, Written, billed};
+use super::{Decision, Reply, Written};
 use crate::cache::{Charge, Digest, Prompt, PromptUsage, link};
 use crate::conversation::Conversation;
 use crate::endpoint::Endpoint;
@@ -28,16 +28,13 @@ impl Shared {
         })
     }
 
-    pub(super) fn decide_gemini(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+    pub(super) fn decide_gemini(&self, arrival: &Arrival) -> Result<Decision, Box<Decision>> {
         let account = self.google_account(arrival)?;
         let target = arrival.path.strip_prefix(MODELS).and_then(Method::parse);
         let not_found = || Refusal::new(404, format!("Not found: {}", arrival.path));
         let (model, method) = target.ok_or_else(not_found)?;
         if !self.scenario.has_model(model) {
-            return Err(Refusal::new(
-                404,
-                format!("models/{model} is not found for API version v1beta"),
-            ));
+            return Err(unknown_model(model).into());
         }
         let mut request = Request::parse(model, &arrival.body)?;
         if method != Method::Count {
@@ -71,17 +68,13 @@ impl Shared {
         resource: Option<&Resource>,
         mut prompt: Prompt,
         method: Method,
-    ) -> Result<Decision, Refusal> {
+    ) -> Result<Decision, Box<Decision>> {
         let is_stream = method == Method::Stream;
         let is_events = is_stream && arrival.query("alt") == Some("sse");
         let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
         let sizes = (prompt.tokens(), request.max_tokens);
         let room = self.reply_room(Endpoint::Gemini, Profile::Gemini, sizes)?;
-        let answered = self.answer_of(&seen, room, Endpoint::Gemini, is_events);
-        let (answer, fault) = match answered {
-            Ok(answered) => answered,
-            Err(decision) => return Ok(*decision),
-        };
+        let (answer, fault) = self.answer_of(&seen, room, Endpoint::Gemini, is_events)?;
         let mut state = self.state();
         let charge = match resource {
             Some(resource) => {
@@ -115,15 +108,15 @@ impl Shared {
             (true, false) => gemini::as_array(gemini::frames(&head, &answer)),
             (false, _) => vec![gemini::json_body(&head, &answer)],
         };
-        let steps = self.steps(frames, &gemini::dialect(), fault, is_events);
-        let usage = billed(Profile::Gemini, &charge.usage, &answer);
         let profile = Profile::Gemini;
-        let written = Box::new(Written { profile, prompt, charge, answer: Vec::new() });
-        let reply = Reply::Body { steps, is_stream: is_events, usage, written };
-        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
+        let written = Written { profile, prompt, charge, answer: Vec::new() };
+        Ok(self.sent(frames, &gemini::dialect(), (fault, is_events), &answer, written))
     }
 
-    pub(super) fn decide_cached_contents(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+    pub(super) fn decide_cached_contents(
+        &self,
+        arrival: &Arrival,
+    ) -> Result<Decision, Box<Decision>> {
         let account = self.google_account(arrival)?;
         let name = arrival.path.strip_prefix(VERSION).unwrap_or_default();
         let is_list = name == "cachedContents";
@@ -146,10 +139,8 @@ impl Shared {
                 self.state().cached_contents.delete(&account, name, now_ms)?
             }
             _ => {
-                return Err(Refusal::new(
-                    404,
-                    format!("Not found: {} {}", arrival.method, arrival.path),
-                ));
+                let what = format!("Not found: {} {}", arrival.method, arrival.path);
+                return Err(Refusal::new(404, what).into());
             }
         };
         Ok(Decision { first_byte_ms: 0, reply: Reply::Json { body: body.to_string() } })
@@ -158,10 +149,7 @@ impl Shared {
     fn create_cached_content(&self, account: Digest, arrival: &Arrival) -> Result<Value, Refusal> {
         let new = NewContent::parse(&arrival.body, arrival.at_ms)?;
         if !self.scenario.has_model(&new.model) {
-            return Err(Refusal::new(
-                404,
-                format!("models/{} is not found for API version v1beta", new.model),
-            ));
+            return Err(unknown_model(&new.model));
         }
         let least = Profile::Gemini.min_tokens(&new.model);
         let least = self.scenario.cache_min_tokens.unwrap_or(least);
@@ -173,6 +161,10 @@ impl Shared {
         let now_ms = self.clock.now_ms();
         self.state().cached_contents.storage_token_ms(now_ms)
     }
+}
+
+fn unknown_model(model: &str) -> Refusal {
+    Refusal::new(404, format!("models/{model} is not found for API version v1beta"))
 }
 
 /// A request that names a content reads exactly that content.

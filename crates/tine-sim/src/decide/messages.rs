@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Decision, Reply, Written, billed};
+use super::{Decision, Reply, Written};
 use crate::answer::{Answer, Stop};
 use crate::anthropic::{self, Comparison, Flattened, Head, Purpose, Request};
 use crate::conversation::Conversation;
@@ -34,13 +34,13 @@ impl Shared {
         Ok((request, flattened))
     }
 
-    pub(super) fn count_tokens(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+    pub(super) fn count_tokens(&self, arrival: &Arrival) -> Result<Decision, Box<Decision>> {
         let (_, flattened) = self.parse_messages(arrival, Purpose::CountTokens)?;
         let body = json!({"input_tokens": flattened.prompt.tokens()}).to_string();
         Ok(Decision { first_byte_ms: 0, reply: Reply::Json { body } })
     }
 
-    pub(super) fn decide_messages(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+    pub(super) fn decide_messages(&self, arrival: &Arrival) -> Result<Decision, Box<Decision>> {
         let (request, mut flattened) = self.parse_messages(arrival, Purpose::Generate)?;
         self.admit(arrival, &request.model, Endpoint::Messages)?;
         let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
@@ -51,10 +51,7 @@ impl Shared {
                 let profile = self.profile(&request.model, Endpoint::Messages);
                 let sizes = (flattened.prompt.tokens(), max_tokens);
                 let room = self.reply_room(Endpoint::Messages, profile, sizes)?;
-                match self.answer_of(&seen, room, Endpoint::Messages, request.stream) {
-                    Ok(answered) => answered,
-                    Err(decision) => return Ok(*decision),
-                }
+                self.answer_of(&seen, room, Endpoint::Messages, request.stream)?
             }
         };
         let thinking = answer.thinking.as_deref().unwrap_or_default();
@@ -92,11 +89,7 @@ impl Shared {
             true => anthropic::frames(&head, &answer),
             false => vec![anthropic::json_body(&head, &answer)],
         };
-        let steps = self.steps(frames, &anthropic::dialect(), fault, request.stream);
-        let usage = billed(profile, &charge.usage, &answer);
         let written = Written { profile, prompt: flattened.prompt, charge, answer: Vec::new() };
-        let written = Box::new(written);
-        let reply = Reply::Body { steps, is_stream: request.stream, usage, written };
-        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
+        Ok(self.sent(frames, &anthropic::dialect(), (fault, request.stream), &answer, written))
     }
 }

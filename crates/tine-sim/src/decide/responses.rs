@@ -2,16 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Decision, Reply, Written, billed};
+use super::{Decision, Written};
 use crate::answer::Answer;
 use crate::conversation::Conversation;
 use crate::endpoint::Endpoint;
 use crate::exchange::{Arrival, Shared};
-use crate::refusal::Refusal;
 use crate::responses::{self, Flattened, Head, ItemIds, Request};
 
 impl Shared {
-    pub(super) fn decide_responses(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+    pub(super) fn decide_responses(&self, arrival: &Arrival) -> Result<Decision, Box<Decision>> {
         let account = self.openai_account(arrival)?;
         let request =
             Request::parse(&arrival.body, |model| self.profile(model, Endpoint::Responses))?;
@@ -26,10 +25,7 @@ impl Shared {
                 let profile = self.profile(&request.model, Endpoint::Responses);
                 let sizes = (flattened.rendered.prompt.tokens(), request.max_tokens);
                 let room = self.reply_room(Endpoint::Responses, profile, sizes)?;
-                match self.answer_of(&seen, room, Endpoint::Responses, request.stream) {
-                    Ok(answered) => answered,
-                    Err(decision) => return Ok(*decision),
-                }
+                self.answer_of(&seen, room, Endpoint::Responses, request.stream)?
             }
         };
         let profile = self.profile(&request.model, Endpoint::Responses);
@@ -67,12 +63,9 @@ impl Shared {
             true => responses::frames(&head, &answer),
             false => vec![responses::json_body(&head, &answer)],
         };
-        let steps = self.steps(frames, &responses::dialect(), fault, request.stream);
-        let usage = billed(profile, &charge.usage, &answer);
         let prompt = flattened.rendered.prompt;
-        let written = Box::new(Written { profile, prompt, charge, answer: Vec::new() });
-        let reply = Reply::Body { steps, is_stream: request.stream, usage, written };
-        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
+        let written = Written { profile, prompt, charge, answer: Vec::new() };
+        Ok(self.sent(frames, &responses::dialect(), (fault, request.stream), &answer, written))
     }
 }
 
