@@ -54,10 +54,11 @@ struct Cells {
     failure: Option<String>,
 }
 
-/// Reads the cells of one agent.
-pub(super) fn read_agent(path: &Path, text: &str) -> Result<AgentRecord> {
-    let cells: Cells = serde_json::from_str(text).map_err(|error| corrupt(path, error))?;
-    record(path, cells)
+/// Reads the cells of one agent, the row's only column.
+pub(super) fn read_agent(row: &Columns<'_>) -> Result<AgentRecord> {
+    let cells: Cells =
+        serde_json::from_str(row.get(0)?).map_err(|error| corrupt(row.path(), error))?;
+    record(row.path(), cells)
 }
 
 /// Reads the agents of a list, in the order in which they were made.
@@ -86,7 +87,7 @@ pub(super) async fn read_agents(
         let row = read.one(sqlx::query(sql).bind(after).bind(AGENTS_MAX)).await?;
         let path = read.path();
         let Some(row) = row else { return Ok(agents) };
-        let text: &str = Columns::new(path, &row).get(0)?;
+        let text: &str = row.get(0)?;
         let mut some: Vec<Cells> =
             serde_json::from_str(text).map_err(|error| corrupt(path, error))?;
         // The order in an array is not promised.

@@ -1,6 +1,5 @@
 //! The registry: who exists, whose child, under which name, in which state.
 
-use sqlx::sqlite::SqliteRow;
 use tine_model::{
     AgentId, AgentPrefix, AgentRecord, AgentState, Effort, EntryId, IdError, Reach, TaskStatus,
 };
@@ -34,25 +33,21 @@ impl SqliteStore {
 
     pub(super) async fn agent_row(&self, agent: AgentId) -> Result<AgentRecord> {
         let sql = concat!("SELECT ", agent_cells!(), " FROM agents a WHERE a.id = ?");
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
-        self.agent_record(&row)
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        let row = self.connections.read_one(sql).await?;
+        read_agent(&row.ok_or_else(|| StoreError::no_agent(agent))?)
     }
 
     /// Finds the agent that a word means, by the rules of [`tine_model::meant`].
     pub(super) async fn resolve_text(&self, text: &str) -> Result<AgentId> {
-        let path = self.connections.path();
-        let mut read = self.connections.read().await?;
         // A whole id first: no name may stand in for another agent.
         if let Ok(id) = text.parse::<AgentId>() {
             let sql =
                 sqlx::query("SELECT id FROM agents WHERE id = ?").bind(id.as_bytes().as_slice());
-            let row = read.one(sql).await?;
-            read.finish().await?;
+            let row = self.connections.read_one(sql).await?;
             return row.map(|_| id).ok_or(StoreError::NotFound { name: text.to_owned() });
         }
+        let mut read = self.connections.read().await?;
         // The name of a dead agent counts where no living agent has it.
         let sql =
             "SELECT id, name FROM agents WHERE name = ? ORDER BY state = 'dead', seq DESC LIMIT 1";
@@ -69,10 +64,7 @@ impl SqliteStore {
             }
         };
         read.finish().await?;
-        let candidate = |row: &SqliteRow| {
-            let columns = Columns::new(path, row);
-            Ok(Candidate { id: columns.agent(0)?, name: columns.get(1)? })
-        };
+        let candidate = |row: &Columns<'_>| Ok(Candidate { id: row.agent(0)?, name: row.get(1)? });
         let mut found: Vec<Candidate> = rows.iter().map(candidate).collect::<Result<_>>()?;
         if let Some(bearer) = bearer.as_ref().map(candidate).transpose()? {
             found.retain(|other| other.id != bearer.id);
@@ -105,12 +97,11 @@ impl SqliteStore {
             agent_cells!(),
             " FROM line JOIN agents a ON a.id = line.id ORDER BY line.up DESC"
         );
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        let rows = self.connections.read_all(sql).await?;
         match rows.is_empty() {
             true => Err(StoreError::no_agent(agent)),
-            false => rows.iter().map(|row| self.agent_record(row)).collect(),
+            false => rows.iter().map(read_agent).collect(),
         }
     }
 
@@ -172,11 +163,9 @@ impl SqliteStore {
         if tree.is_empty() {
             return Err(StoreError::no_agent(kill.agent));
         }
-        let top = tree.first().map(|row| Columns::new(self.connections.path(), row));
-        let parent = top.map_or(Ok(None), |top| top.agent_or_null(2))?;
+        let parent = tree.first().map_or(Ok(None), |top| top.agent_or_null(2))?;
         let mut killed = Vec::new();
         for row in &tree {
-            let row = Columns::new(self.connections.path(), row);
             if row.word(1, AgentState::from_name)? != AgentState::Dead {
                 killed.push(row.agent(0)?);
             }
@@ -226,23 +215,15 @@ impl SqliteStore {
             .bind(reap.agent.as_ref().map(|agent| agent.as_bytes().as_slice()))
             .bind(reap.now_ms);
         let rows = write.all("reap", sql).await?;
-        let reaped = rows.iter().map(|row| Columns::new(self.connections.path(), row).agent(0));
-        let reaped = reaped.collect::<Result<_>>()?;
+        let reaped = rows.iter().map(|row| row.agent(0)).collect::<Result<_>>()?;
         write.commit().await?;
         Ok(reaped)
     }
 
     pub(super) async fn head_body(&self, hash: &[u8; 32]) -> Result<Option<String>> {
-        let mut read = self.connections.read().await?;
         let sql = sqlx::query("SELECT body FROM heads WHERE hash = ?").bind(hash.as_slice());
-        let row = read.one(sql).await?;
-        read.finish().await?;
-        row.map(|row| Columns::new(self.connections.path(), &row).get(0)).transpose()
-    }
-
-    fn agent_record(&self, row: &SqliteRow) -> Result<AgentRecord> {
-        let path = self.connections.path();
-        read_agent(path, Columns::new(path, row).get(0)?)
+        let row = self.connections.read_one(sql).await?;
+        row.map(|row| row.get(0)).transpose()
     }
 }
 
@@ -300,7 +281,7 @@ pub(super) async fn agent_reach(write: &mut Writing<'_>, agent: AgentId) -> Resu
     let sql = sqlx::query("SELECT reach FROM agents WHERE id = ?");
     let row = write.one("agent reach", sql.bind(agent.as_bytes().as_slice())).await?;
     let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
-    Columns::new(write.path(), &row).word(0, reach_from_text)
+    row.word(0, reach_from_text)
 }
 
 /// The state of an agent that must exist.
@@ -308,7 +289,7 @@ pub(super) async fn agent_state(write: &mut Writing<'_>, agent: AgentId) -> Resu
     let sql = sqlx::query("SELECT state FROM agents WHERE id = ?");
     let row = write.one("agent state", sql.bind(agent.as_bytes().as_slice())).await?;
     let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
-    Columns::new(write.path(), &row).word(0, AgentState::from_name)
+    row.word(0, AgentState::from_name)
 }
 
 pub(super) async fn require_living(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {

@@ -7,7 +7,7 @@
 use tine_model::{AgentId, Cap, CapReached, RequestId, Standing};
 
 use super::SqliteStore;
-use super::column::{Columns, TOKENS_MAX};
+use super::column::{Columns, TOKENS_MAX, signed};
 use super::connection::Writing;
 use super::permissions::root_of;
 use crate::{
@@ -63,7 +63,7 @@ impl SqliteStore {
         write.run("budget row", sql).await?;
         let sql = sqlx::query(BUDGET).bind(agent.as_bytes().as_slice());
         let row = write.one("budget", sql).await?.ok_or_else(|| StoreError::no_agent(agent))?;
-        let mut budget = budget_row(&Columns::new(write.path(), &row))?;
+        let mut budget = budget_row(&row)?;
         // The clock starts when there is a time to keep.
         let had_time = budget.caps.time_ms.is_some();
         for (cap, most) in set.caps {
@@ -80,7 +80,6 @@ impl SqliteStore {
     }
 
     pub(super) async fn budget_row(&self, agent: AgentId) -> Result<Option<BudgetRow>> {
-        let path = self.connections.path();
         let mut read = self.connections.read_snapshot().await?;
         let sql = sqlx::query("SELECT 1 FROM agents WHERE id = ?");
         if read.one(sql.bind(agent.as_bytes().as_slice())).await?.is_none() {
@@ -89,11 +88,11 @@ impl SqliteStore {
         }
         let sql = sqlx::query(BUDGET).bind(agent.as_bytes().as_slice());
         let row = read.one(sql).await?;
-        let mut budget = row.map(|row| budget_row(&Columns::new(path, &row))).transpose()?;
+        let mut budget = row.as_ref().map(budget_row).transpose()?;
         if let Some(budget) = &mut budget {
             let sql = sqlx::query(WORKERS).bind(budget.root.as_bytes().as_slice());
             let row = read.one(sql.bind(Standing::Worker.as_str())).await?;
-            budget.agents = counted(row.as_ref().map(|row| Columns::new(path, row)))?;
+            budget.agents = counted(row)?;
         }
         read.finish().await?;
         Ok(budget)
@@ -102,12 +101,10 @@ impl SqliteStore {
     pub(super) async fn reserve_row(&self, ask: Reserve) -> Result<Reserved> {
         // Asked first, outside the transaction: most trees have no budget, and hundreds who wait at a cap and ask again whenever
         // anything changes must not keep those from writing who can let them go on.
-        let mut read = self.connections.read().await?;
         let sql = sqlx::query(BUDGET).bind(ask.agent.as_bytes().as_slice());
-        let row = read.one(sql).await?;
-        read.finish().await?;
+        let row = self.connections.read_one(sql).await?;
         let Some(row) = row else { return Ok(Reserved::Unbounded) };
-        let budget = budget_row(&Columns::new(self.connections.path(), &row))?;
+        let budget = budget_row(&row)?;
         if let Some(refused) = refusal(&budget, ask.now_ms) {
             return Ok(refused);
         }
@@ -115,7 +112,7 @@ impl SqliteStore {
         let sql = sqlx::query(BUDGET).bind(ask.agent.as_bytes().as_slice());
         let row = write.one("budget", sql).await?;
         let row = row.ok_or_else(|| StoreError::no_agent(ask.agent))?;
-        let budget = budget_row(&Columns::new(write.path(), &row))?;
+        let budget = budget_row(&row)?;
         let reserved = match refusal(&budget, ask.now_ms) {
             Some(refused) => refused,
             None => {
@@ -159,11 +156,9 @@ impl SqliteStore {
         let sql = "SELECT b.running_max, (SELECT count(*) FROM reservations r \
              WHERE r.root = own.root AND r.kind = 'run' AND r.seq < own.seq) \
              FROM reservations own JOIN budgets b ON b.root = own.root WHERE own.id = ?";
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        let row = self.connections.read_one(sql).await?;
         let Some(row) = row else { return Ok(None) };
-        let row = Columns::new(self.connections.path(), &row);
         let (most, used) = (row.unsigned_or_null(0)?, row.unsigned(1)?);
         let waits = |most: &u64| used >= *most;
         Ok(most.filter(waits).map(|most| CapReached { cap: Cap::Running, used, most }))
@@ -177,10 +172,8 @@ impl SqliteStore {
 
     async fn has_budget(&self, agent: AgentId) -> Result<bool> {
         let sql = concat!("SELECT 1 FROM budgets WHERE root = ", root_of!());
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        Ok(row.is_some())
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        Ok(self.connections.read_one(sql).await?.is_some())
     }
 }
 
@@ -202,7 +195,7 @@ pub(super) async fn check_workers(
     }
     let sql = sqlx::query(BUDGET).bind(parent.as_bytes().as_slice());
     let Some(row) = write.one("budget", sql).await? else { return Ok(()) };
-    let mut budget = budget_row(&Columns::new(write.path(), &row))?;
+    let mut budget = budget_row(&row)?;
     let Some(most) = budget.caps.agents else { return Ok(()) };
     count_workers(write, &mut budget).await?;
     if budget.agents.saturating_add(asked as u64) > most {
@@ -293,7 +286,7 @@ async fn write_caps(write: &mut Writing<'_>, budget: &BudgetRow) -> Result<()> {
 async fn count_workers(write: &mut Writing<'_>, budget: &mut BudgetRow) -> Result<()> {
     let sql = sqlx::query(WORKERS).bind(budget.root.as_bytes().as_slice());
     let row = write.one("workers", sql.bind(Standing::Worker.as_str())).await?;
-    budget.agents = counted(row.as_ref().map(|row| Columns::new(write.path(), row)))?;
+    budget.agents = counted(row)?;
     Ok(())
 }
 
@@ -327,8 +320,4 @@ fn budget_row(row: &Columns<'_>) -> Result<BudgetRow> {
         running,
         waiting: in_line - running,
     })
-}
-
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -16,17 +16,25 @@ use crate::{Result, StoreError};
 pub(super) const TOKENS_MAX: u64 = 1 << 40;
 
 /// One row, read by position.
-pub(super) struct Columns<'r> {
-    path: &'r Path,
-    row: &'r SqliteRow,
+pub(super) struct Columns<'a> {
+    path: &'a Path,
+    row: SqliteRow,
 }
 
-impl<'r> Columns<'r> {
-    pub(super) fn new(path: &'r Path, row: &'r SqliteRow) -> Self {
+impl<'a> Columns<'a> {
+    pub(super) fn new(path: &'a Path, row: SqliteRow) -> Self {
         Self { path, row }
     }
 
-    pub(super) fn get<T: Decode<'r, Sqlite> + Type<Sqlite>>(&self, index: usize) -> Result<T> {
+    /// The store that it is in.
+    pub(super) fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    pub(super) fn get<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
+        &'r self,
+        index: usize,
+    ) -> Result<T> {
         self.row.try_get(index).map_err(|error| corrupt(self.path, error))
     }
 
@@ -118,6 +126,11 @@ pub(super) fn usage_columns(usage: Option<&Usage>) -> [Option<i64>; 6] {
             usage.reasoning.map(tokens),
         ],
     }
+}
+
+/// A count as SQLite keeps it.
+pub(super) fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A reach as an object of JSON: its word, the directory of notes, more directories, and hosts with their ports.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteQueryResult, SqliteRow};
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteQueryResult};
 use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::column::Columns;
 use super::failure::database_error;
 use super::read_only::{PrivateCopy, Refusal};
 use super::{OpenOptions, StepHook, WaitHook};
@@ -75,6 +76,22 @@ impl Connections {
         Ok(Reading { connection: self.take().await?, home: self, in_snapshot: false, permit })
     }
 
+    /// Reads one row by one statement, or none.
+    pub(super) async fn read_one(&self, sql: Sql<'_>) -> Result<Option<Columns<'_>>> {
+        let mut read = self.read().await?;
+        let row = read.one(sql).await?;
+        read.finish().await?;
+        Ok(row)
+    }
+
+    /// Reads rows by one statement.
+    pub(super) async fn read_all(&self, sql: Sql<'_>) -> Result<Vec<Columns<'_>>> {
+        let mut read = self.read().await?;
+        let rows = read.all(sql).await?;
+        read.finish().await?;
+        Ok(rows)
+    }
+
     /// Begins a read whose statements all see one state.
     pub(super) async fn read_snapshot(&self) -> Result<Reading<'_>> {
         let mut reading = self.read().await?;
@@ -132,6 +149,24 @@ impl Connections {
         database_error(&self.path, error)
     }
 
+    async fn fetch_one(
+        &self,
+        connection: &mut SqliteConnection,
+        sql: Sql<'_>,
+    ) -> Result<Option<Columns<'_>>> {
+        let row = sql.fetch_optional(connection).await.map_err(|error| self.failed(error))?;
+        Ok(row.map(|row| Columns::new(&self.path, row)))
+    }
+
+    async fn fetch_all(
+        &self,
+        connection: &mut SqliteConnection,
+        sql: Sql<'_>,
+    ) -> Result<Vec<Columns<'_>>> {
+        let rows = sql.fetch_all(connection).await.map_err(|error| self.failed(error))?;
+        Ok(rows.into_iter().map(|row| Columns::new(&self.path, row)).collect())
+    }
+
     async fn take(&self) -> Result<SqliteConnection> {
         let idle = self.idle().pop();
         match idle {
@@ -173,14 +208,12 @@ impl<'a> Reading<'a> {
         done.map(|_| ()).map_err(|error| self.home.failed(error))
     }
 
-    pub(super) async fn one(&mut self, sql: Sql<'_>) -> Result<Option<SqliteRow>> {
-        let row = sql.fetch_optional(&mut self.connection).await;
-        row.map_err(|error| self.home.failed(error))
+    pub(super) async fn one(&mut self, sql: Sql<'_>) -> Result<Option<Columns<'a>>> {
+        self.home.fetch_one(&mut self.connection, sql).await
     }
 
-    pub(super) async fn all(&mut self, sql: Sql<'_>) -> Result<Vec<SqliteRow>> {
-        let rows = sql.fetch_all(&mut self.connection).await;
-        rows.map_err(|error| self.home.failed(error))
+    pub(super) async fn all(&mut self, sql: Sql<'_>) -> Result<Vec<Columns<'a>>> {
+        self.home.fetch_all(&mut self.connection, sql).await
     }
 
     pub(super) async fn finish(mut self) -> Result<()> {
@@ -201,11 +234,7 @@ pub(super) struct Writing<'a> {
     _permit: SemaphorePermit<'a>,
 }
 
-impl Writing<'_> {
-    pub(super) fn path(&self) -> &Path {
-        &self.home.path
-    }
-
+impl<'a> Writing<'a> {
     pub(super) async fn run(
         &mut self,
         step: &'static str,
@@ -220,16 +249,18 @@ impl Writing<'_> {
         &mut self,
         step: &'static str,
         sql: Sql<'_>,
-    ) -> Result<Option<SqliteRow>> {
+    ) -> Result<Option<Columns<'a>>> {
         self.reach(step)?;
-        let row = sql.fetch_optional(&mut self.connection).await;
-        row.map_err(|error| self.home.failed(error))
+        self.home.fetch_one(&mut self.connection, sql).await
     }
 
-    pub(super) async fn all(&mut self, step: &'static str, sql: Sql<'_>) -> Result<Vec<SqliteRow>> {
+    pub(super) async fn all(
+        &mut self,
+        step: &'static str,
+        sql: Sql<'_>,
+    ) -> Result<Vec<Columns<'a>>> {
         self.reach(step)?;
-        let rows = sql.fetch_all(&mut self.connection).await;
-        rows.map_err(|error| self.home.failed(error))
+        self.home.fetch_all(&mut self.connection, sql).await
     }
 
     /// Runs a text of several statements.

@@ -4,7 +4,6 @@ use tine_model::{AgentId, EntryId};
 
 use super::SqliteStore;
 use super::agents::require_living;
-use super::column::Columns;
 use super::connection::Writing;
 use super::leases::check_fence;
 use super::packed::read_own;
@@ -50,7 +49,6 @@ impl SqliteStore {
         agent: AgentId,
         at: Option<EntryId>,
     ) -> Result<Vec<EntryRow>> {
-        let path = self.connections.path();
         let mut read = self.connections.read_snapshot().await?;
         let upto = at.map_or(i64::MAX, |entry| entry.0);
         let sql = sqlx::query(SEGMENTS).bind(agent.as_bytes().as_slice()).bind(upto);
@@ -61,7 +59,6 @@ impl SqliteStore {
         let mut entries = Vec::new();
         // Segment by segment, not in one statement: each one comes out of the index in order, so that nothing is sorted.
         for segment in segments.iter().rev() {
-            let segment = Columns::new(path, segment);
             let (owner, upto) = (segment.agent(0)?, segment.get::<i64>(1)?);
             read_own(&mut read, owner, i64::MIN, upto, &mut entries).await?;
         }

@@ -6,7 +6,6 @@ use tine_model::{AgentId, AgentRecord, AgentState, EntryId, ForkRole, Standing};
 use super::SqliteStore;
 use super::agents::{Place, agent_reach, insert_agent};
 use super::budgets::check_workers;
-use super::column::Columns;
 use super::connection::Writing;
 use super::entries::{append_entries, insert_entry, require_inherited};
 use super::leases::{check_fence, insert_lease};
@@ -52,7 +51,6 @@ async fn last_entry_of_living(write: &mut Writing<'_>, parent: AgentId) -> Resul
          FROM agents a WHERE a.id = ?";
     let sql = sqlx::query(sql).bind(parent.as_bytes().as_slice());
     let row = write.one("fork point", sql).await?.ok_or_else(|| StoreError::no_agent(parent))?;
-    let row = Columns::new(write.path(), &row);
     match row.word(0, AgentState::from_name)? {
         AgentState::Dead => Err(StoreError::Dead { agent: parent }),
         AgentState::Idle | AgentState::Running | AgentState::Interrupted => row.entry_or_null(1),

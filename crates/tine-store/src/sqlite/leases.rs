@@ -11,6 +11,10 @@ use super::tasks::{cut_tasks, task_columns};
 use super::writers::drop_writer;
 use crate::{Acquire, Fence, IsAlive, Lease, Recover, Recovered, Result, StoreError};
 
+/// The lease on an agent, if somebody holds it.
+const LEASE: &str =
+    "SELECT owner, fence, taken_ms FROM leases WHERE agent = ? AND owner IS NOT NULL";
+
 /// Tasks that die with their process: the agent's own, and those it spawned that no process has taken up.
 const ORPHANED: &str = concat!(
     "SELECT ",
@@ -59,16 +63,9 @@ impl SqliteStore {
     }
 
     pub(super) async fn lease_row(&self, agent: AgentId) -> Result<Option<Lease>> {
-        let sql = "SELECT owner, fence, taken_ms FROM leases WHERE agent = ? AND owner IS NOT NULL";
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        let decode = |row| {
-            let row = Columns::new(self.connections.path(), &row);
-            let fence = Fence(row.get(1)?);
-            Ok(Lease { agent, owner: row.get(0)?, fence, taken_ms: row.get(2)? })
-        };
-        row.map(decode).transpose()
+        let sql = sqlx::query(LEASE).bind(agent.as_bytes().as_slice());
+        let row = self.connections.read_one(sql).await?;
+        row.map(|row| lease_record(agent, &row)).transpose()
     }
 
     pub(super) async fn recover_leases(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {
@@ -81,7 +78,6 @@ impl SqliteStore {
         let rows = write.all("leases", sqlx::query(sql)).await?;
         let mut dead = Vec::new();
         for row in &rows {
-            let row = Columns::new(self.connections.path(), row);
             let (agent, owner) = (row.agent(0)?, row.get::<String>(1)?);
             if !(recover.is_alive)(&owner) {
                 dead.push((agent, owner));
@@ -89,7 +85,7 @@ impl SqliteStore {
         }
         let sql = sqlx::query("SELECT DISTINCT owner FROM reservations");
         for row in &write.all("reserving owners", sql).await? {
-            let owner: String = Columns::new(self.connections.path(), row).get(0)?;
+            let owner: String = row.get(0)?;
             if !(recover.is_alive)(&owner) {
                 drop_of_owner(&mut write, &owner).await?;
             }
@@ -104,12 +100,9 @@ impl SqliteStore {
 
     pub(super) async fn leased_by_dead(&self, is_alive: IsAlive<'_>) -> Result<Vec<AgentId>> {
         let sql = "SELECT agent, owner FROM leases WHERE owner IS NOT NULL";
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql)).await?;
-        read.finish().await?;
+        let rows = self.connections.read_all(sqlx::query(sql)).await?;
         let mut dead = Vec::new();
         for row in &rows {
-            let row = Columns::new(self.connections.path(), row);
             if !is_alive(&row.get::<String>(1)?) {
                 dead.push(row.agent(0)?);
             }
@@ -121,11 +114,9 @@ impl SqliteStore {
     async fn has_dead_owner(&self, recover: Recover<'_>) -> Result<bool> {
         let sql = "SELECT owner FROM leases WHERE owner IS NOT NULL \
              UNION SELECT owner FROM reservations";
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql)).await?;
-        read.finish().await?;
+        let rows = self.connections.read_all(sqlx::query(sql)).await?;
         for row in &rows {
-            let owner: String = Columns::new(self.connections.path(), row).get(0)?;
+            let owner: String = row.get(0)?;
             if !(recover.is_alive)(&owner) {
                 return Ok(true);
             }
@@ -153,7 +144,7 @@ pub(super) async fn insert_lease(
          taken_ms = excluded.taken_ms RETURNING fence";
     let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice()).bind(owner).bind(now_ms);
     let row = write.one("lease row", sql).await?.ok_or(StoreError::Fenced { agent })?;
-    let fence = Fence(Columns::new(write.path(), &row).get(0)?);
+    let fence = Fence(row.get(0)?);
     Ok(Lease { agent, owner: owner.to_owned(), fence, taken_ms: now_ms })
 }
 
@@ -170,12 +161,13 @@ pub(super) async fn check_fence(
 }
 
 async fn lease_of(write: &mut Writing<'_>, agent: AgentId) -> Result<Option<Lease>> {
-    let sql = "SELECT owner, fence, taken_ms FROM leases WHERE agent = ? AND owner IS NOT NULL";
-    let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
-    let Some(row) = write.one("lease", sql).await? else { return Ok(None) };
-    let row = Columns::new(write.path(), &row);
+    let sql = sqlx::query(LEASE).bind(agent.as_bytes().as_slice());
+    write.one("lease", sql).await?.map(|row| lease_record(agent, &row)).transpose()
+}
+
+fn lease_record(agent: AgentId, row: &Columns<'_>) -> Result<Lease> {
     let fence = Fence(row.get(1)?);
-    Ok(Some(Lease { agent, owner: row.get(0)?, fence, taken_ms: row.get(2)? }))
+    Ok(Lease { agent, owner: row.get(0)?, fence, taken_ms: row.get(2)? })
 }
 
 async fn take_from_dead(

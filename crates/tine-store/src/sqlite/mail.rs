@@ -22,7 +22,7 @@ impl SqliteStore {
              AND id > (SELECT mail_cursor FROM agents WHERE id = ?1)";
         let sql = sqlx::query(sql).bind(mail.recipient.as_bytes().as_slice());
         let unread = match write.one("unread mail", sql).await? {
-            Some(row) => Columns::new(write.path(), &row).get::<i64>(0)?,
+            Some(row) => row.get::<i64>(0)?,
             None => 0,
         };
         if unread >= UNREAD_MAX {
@@ -36,11 +36,9 @@ impl SqliteStore {
     pub(super) async fn unread_mail_rows(&self, agent: AgentId) -> Result<Vec<MailRow>> {
         let sql = "SELECT id, sender, at_ms, body FROM mail WHERE recipient = ?1 \
              AND id > (SELECT mail_cursor FROM agents WHERE id = ?1) ORDER BY id";
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        let decode = |row| {
-            let row = Columns::new(self.connections.path(), row);
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        let rows = self.connections.read_all(sql).await?;
+        let decode = |row: &Columns<'_>| {
             Ok(MailRow {
                 id: MailId(row.get(0)?),
                 recipient: agent,

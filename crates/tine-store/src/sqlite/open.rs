@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Row};
 
 use super::connection::Connections;
-use super::failure::{corrupt, io_error};
+use super::failure::io_error;
 use super::read_only::{self, Refusal};
 use super::{OpenOptions, SqliteStore};
 use crate::{Result, StoreError};
@@ -85,13 +85,8 @@ impl SqliteStore {
     /// Version of the schema; an error when it is not one of ours to read.
     async fn version(&self) -> Result<i64> {
         let path = self.connections.path();
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query("PRAGMA user_version")).await?;
-        let found: i64 = match row {
-            Some(row) => row.try_get(0).map_err(|error| corrupt(path, error))?,
-            None => 0,
-        };
-        read.finish().await?;
+        let row = self.connections.read_one(sqlx::query("PRAGMA user_version")).await?;
+        let found: i64 = row.map_or(Ok(0), |row| row.get(0))?;
         if found > SCHEMA_VERSION {
             return Err(StoreError::Newer { path: path.into(), found, known: SCHEMA_VERSION });
         }

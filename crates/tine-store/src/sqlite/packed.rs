@@ -3,7 +3,6 @@
 
 use tine_model::{AgentId, EntryId};
 
-use super::column::Columns;
 use super::connection::Reading;
 use super::failure::corrupt;
 use crate::{EntryKind, EntryRow, Result};
@@ -45,7 +44,6 @@ pub(super) async fn read_own(
             .bind(ROWS_MAX);
         let Some(row) = read.one(sql).await? else { return Ok(()) };
         let path = read.path();
-        let row = Columns::new(path, &row);
         let (count, last): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
         let Some(last) = last else { return Ok(()) };
         let texts = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?];
@@ -68,7 +66,7 @@ pub(super) async fn read_own(
 async fn read_body(read: &mut Reading<'_>, entry: EntryId) -> Result<String> {
     let sql = sqlx::query("SELECT body FROM entries WHERE id = ?").bind(entry.0);
     match read.one(sql).await? {
-        Some(row) => Columns::new(read.path(), &row).get(0),
+        Some(row) => row.get(0),
         None => Err(corrupt(read.path(), format!("entry {entry} is gone"))),
     }
 }

@@ -1,9 +1,6 @@
 //! Requests for permission: one queue for each tree. Every change of a request asks that it still waits, so that the first
 //! answer wins and a deadline counts once, whoever looks.
 
-use std::path::Path;
-
-use sqlx::sqlite::SqliteRow;
 use tine_model::{AgentId, AgentPrefix, Decision, PermissionId, PermissionScope, PermissionState};
 
 use super::SqliteStore;
@@ -64,7 +61,7 @@ impl SqliteStore {
             .bind(ask.tool.as_str())
             .bind(ask.input.as_str());
         let before = write.one("asked before", sql).await?;
-        let before = before.map(|row| permission_row(write.path(), &row)).transpose()?;
+        let before = before.as_ref().map(permission_row).transpose()?;
         let id = match before {
             None => {
                 insert_permission(&mut write, &ask).await?;
@@ -89,11 +86,9 @@ impl SqliteStore {
 
     pub(super) async fn permission_row(&self, id: PermissionId) -> Result<PermissionRow> {
         let sql = concat!("SELECT ", permission_columns!(), " FROM permissions WHERE id = ?");
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(id.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        let row = row.ok_or_else(|| unknown(&id.to_string()))?;
-        permission_row(self.connections.path(), &row)
+        let sql = sqlx::query(sql).bind(id.as_bytes().as_slice());
+        let row = self.connections.read_one(sql).await?;
+        permission_row(&row.ok_or_else(|| unknown(&id.to_string()))?)
     }
 
     pub(super) async fn resolve_permission_text(&self, text: &str) -> Result<PermissionId> {
@@ -101,12 +96,9 @@ impl SqliteStore {
         let (low, high) = prefix_range(&prefix);
         let sql = "SELECT id FROM permissions WHERE id BETWEEN ? AND ? ORDER BY seq LIMIT ?";
         let sql = sqlx::query(sql).bind(low.as_slice()).bind(high.as_slice()).bind(CANDIDATES_MAX);
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sql).await?;
-        read.finish().await?;
-        let path = self.connections.path();
+        let rows = self.connections.read_all(sql).await?;
         let candidates: Vec<PermissionId> =
-            rows.iter().map(|row| Columns::new(path, row).permission(0)).collect::<Result<_>>()?;
+            rows.iter().map(|row| row.permission(0)).collect::<Result<_>>()?;
         match candidates[..] {
             [] => Err(unknown(text)),
             [id] => Ok(id),
@@ -136,10 +128,7 @@ impl SqliteStore {
             PermissionFilter::All => select!("TRUE"),
         };
         let sql = sqlx::query(sql).bind(root.as_ref().map(|root| root.as_bytes().as_slice()));
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sql).await?;
-        read.finish().await?;
-        self.permission_records(&rows)
+        self.connections.read_all(sql).await?.iter().map(permission_row).collect()
     }
 
     pub(super) async fn open_permission_row(
@@ -154,10 +143,8 @@ impl SqliteStore {
             is_open!(),
             " ORDER BY seq DESC LIMIT 1"
         );
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice()).bind(call)).await?;
-        read.finish().await?;
-        row.map(|row| permission_row(self.connections.path(), &row)).transpose()
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice()).bind(call);
+        self.connections.read_one(sql).await?.as_ref().map(permission_row).transpose()
     }
 
     pub(super) async fn standing_permission_rows(
@@ -173,10 +160,8 @@ impl SqliteStore {
             is_standing!(),
             " AND (scope <> 'agent' OR agent = ?1) ORDER BY seq"
         );
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        self.permission_records(&rows)
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        self.connections.read_all(sql).await?.iter().map(permission_row).collect()
     }
 
     pub(super) async fn answer_permission_row(
@@ -245,9 +230,8 @@ impl SqliteStore {
     ) -> Result<u64> {
         // Asked first, outside the transaction: nearly every run ends with nothing open.
         let sql = "SELECT 1 FROM permissions WHERE agent = ? AND state = 'pending' LIMIT 1";
-        let mut read = self.connections.read().await?;
-        let waiting = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        let waiting = self.connections.read_one(sql).await?;
         if waiting.is_none() {
             return Ok(0);
         }
@@ -277,10 +261,6 @@ impl SqliteStore {
             true => write.commit().await.map(|()| row),
             false => Err(StoreError::NotStanding { permission: Box::new(row) }),
         }
-    }
-
-    fn permission_records(&self, rows: &[SqliteRow]) -> Result<Vec<PermissionRow>> {
-        rows.iter().map(|row| permission_row(self.connections.path(), row)).collect()
     }
 }
 
@@ -322,15 +302,14 @@ async fn insert_permission(write: &mut Writing<'_>, ask: &AskPermission) -> Resu
 async fn read_back(write: &mut Writing<'_>, id: PermissionId) -> Result<PermissionRow> {
     let sql = concat!("SELECT ", permission_columns!(), " FROM permissions WHERE id = ?");
     let row = write.one("permission", sqlx::query(sql).bind(id.as_bytes().as_slice())).await?;
-    permission_row(write.path(), &row.ok_or_else(|| unknown(&id.to_string()))?)
+    permission_row(&row.ok_or_else(|| unknown(&id.to_string()))?)
 }
 
 fn unknown(name: &str) -> StoreError {
     StoreError::UnknownPermission { name: name.to_owned() }
 }
 
-fn permission_row(path: &Path, row: &SqliteRow) -> Result<PermissionRow> {
-    let row = Columns::new(path, row);
+fn permission_row(row: &Columns<'_>) -> Result<PermissionRow> {
     Ok(PermissionRow {
         id: row.permission(0)?,
         agent: row.agent(1)?,

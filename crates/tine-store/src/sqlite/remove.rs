@@ -109,9 +109,8 @@ impl SqliteStore {
         let mut read = self.connections.read().await?;
         read.run(sqlx::query("VACUUM")).await?;
         let row = read.one(sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")).await?;
-        let path = read.path();
         read.finish().await?;
-        let busy: Option<i64> = row.map(|row| Columns::new(path, &row).get(0)).transpose()?;
+        let busy: Option<i64> = row.map(|row| row.get(0)).transpose()?;
         Ok(busy == Some(0))
     }
 }
@@ -120,9 +119,7 @@ async fn members(write: &mut Writing<'_>, agents: &[AgentId]) -> Result<Vec<Memb
     let ids: Vec<String> = agents.iter().map(|agent| hex(*agent)).collect();
     let ids = format!("[{}]", ids.join(","));
     let rows = write.all("members", sqlx::query(MEMBERS).bind(ids)).await?;
-    let path = write.path();
-    let member = |row| {
-        let row = Columns::new(path, row);
+    let member = |row: &Columns<'_>| {
         Ok(Member {
             id: row.agent(0)?,
             parent: row.agent_or_null(1)?,
@@ -146,11 +143,7 @@ async fn spawners_that_stay(
     goes: &HashSet<AgentId>,
 ) -> Result<HashSet<AgentId>> {
     let rows = write.all("spawners", sqlx::query("SELECT spawner, agent FROM tasks")).await?;
-    let path = write.path();
-    let pair = |row| {
-        let row = Columns::new(path, row);
-        Ok((row.agent(0)?, row.agent(1)?))
-    };
+    let pair = |row: &Columns<'_>| Ok((row.agent(0)?, row.agent(1)?));
     let pairs = rows.iter().map(pair).collect::<Result<Vec<(AgentId, AgentId)>>>()?;
     let stays =
         |(spawner, worker): (AgentId, AgentId)| (!goes.contains(&worker)).then_some(spawner);
@@ -196,8 +189,7 @@ async fn remove_one(
     let gone = write.run("entries", sqlx::query(sql).bind(id()).bind(upto)).await?;
     let sql = "SELECT count(*) FROM entries WHERE agent = ?1";
     let left = write.one("inherited", sqlx::query(sql).bind(id())).await?;
-    let path = write.path();
-    let left: Option<i64> = left.map(|row| Columns::new(path, &row).get(0)).transpose()?;
+    let left: Option<i64> = left.map(|row| row.get(0)).transpose()?;
     for (step, sql) in OF_AGENT {
         write.run(step, sqlx::query(sql).bind(id())).await?;
     }

@@ -1,15 +1,12 @@
 //! Requests to providers, what they used, and what should be alive in the providers' caches because of them. Keyed by the
 //! request, so that nothing is counted twice.
 
-use std::path::Path;
-
-use sqlx::sqlite::SqliteRow;
 use tine_model::{AgentId, Lifetime};
 
 use super::SqliteStore;
 use super::agents::agent_state;
 use super::budgets::{AMOUNT_MAX, settle};
-use super::column::{Columns, usage_columns};
+use super::column::{Columns, signed, usage_columns};
 use super::connection::Writing;
 use crate::{CacheRow, RequestRow, Result, UsageScope, UsageSum};
 
@@ -18,41 +15,9 @@ use crate::{CacheRow, RequestRow, Result, UsageScope, UsageSum};
 const CACHE_KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1000;
 
 macro_rules! request_columns {
-    ($table:literal) => {
-        concat!(
-            $table,
-            "id, ",
-            $table,
-            "agent, ",
-            $table,
-            "started_ms, ",
-            $table,
-            "model, ",
-            $table,
-            "uncached, ",
-            $table,
-            "write_short, ",
-            $table,
-            "write_long, ",
-            $table,
-            "read, ",
-            $table,
-            "output, ",
-            $table,
-            "reasoning, ",
-            $table,
-            "stop, ",
-            $table,
-            "prompt_bytes, ",
-            $table,
-            "reply, ",
-            $table,
-            "verdict, ",
-            $table,
-            "note, ",
-            $table,
-            "micro_usd"
-        )
+    () => {
+        "id, agent, started_ms, model, uncached, write_short, write_long, read, output, reasoning, \
+         stop, prompt_bytes, reply, verdict, note, micro_usd"
     };
 }
 
@@ -66,7 +31,7 @@ impl SqliteStore {
         agent_state(&mut write, request.agent).await?;
         let sql = concat!(
             "INSERT INTO requests (",
-            request_columns!(""),
+            request_columns!(),
             ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         );
         let mut sql = sqlx::query(sql)
@@ -104,21 +69,19 @@ impl SqliteStore {
         scope: UsageScope,
     ) -> Result<Vec<RequestRow>> {
         let own =
-            concat!("SELECT ", request_columns!(""), " FROM requests WHERE agent = ? ORDER BY seq");
+            concat!("SELECT ", request_columns!(), " FROM requests WHERE agent = ? ORDER BY seq");
         let subtree = concat!(
             "WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL \
              SELECT a.id FROM tree JOIN agents a ON a.parent = tree.id) SELECT ",
-            request_columns!("r."),
-            " FROM requests r JOIN tree ON tree.id = r.agent ORDER BY r.seq"
+            request_columns!(),
+            " FROM requests WHERE agent IN (SELECT id FROM tree) ORDER BY seq"
         );
         let sql = match scope {
             UsageScope::Own => own,
             UsageScope::Subtree => subtree,
         };
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        self.connections.read_all(sql).await?.iter().map(request_row).collect()
     }
 
     pub(super) async fn recent_request_rows(
@@ -129,15 +92,12 @@ impl SqliteStore {
     ) -> Result<Vec<RequestRow>> {
         let sql = sqlx::query(concat!(
             "SELECT ",
-            request_columns!(""),
+            request_columns!(),
             " FROM requests WHERE agent = ? AND started_ms <= ? ORDER BY seq DESC LIMIT ?"
         ));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut read = self.connections.read().await?;
-        let rows =
-            read.all(sql.bind(agent.as_bytes().as_slice()).bind(until_ms).bind(most)).await?;
-        read.finish().await?;
-        rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
+        let sql = sql.bind(agent.as_bytes().as_slice()).bind(until_ms).bind(most);
+        self.connections.read_all(sql).await?.iter().map(request_row).collect()
     }
 
     pub(super) async fn usage_sums(&self, after: i64) -> Result<(i64, Vec<UsageSum>)> {
@@ -150,13 +110,10 @@ impl SqliteStore {
              coalesce(sum(read), 0), max(seq) \
              FROM requests WHERE seq > ? GROUP BY agent ORDER BY max(seq)",
         );
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sql.bind(after)).await?;
-        read.finish().await?;
+        let rows = self.connections.read_all(sql.bind(after)).await?;
         let mut last = after;
         let mut sums = Vec::with_capacity(rows.len());
         for row in &rows {
-            let row = Columns::new(self.connections.path(), row);
             last = last.max(row.get(6)?);
             sums.push(UsageSum {
                 agent: row.agent(0)?,
@@ -175,10 +132,12 @@ impl SqliteStore {
             "SELECT scope, hash, tokens, exact, bytes, lifetime, used_ms FROM cache_entries \
              WHERE scope = ? AND used_ms >= ? ORDER BY used_ms, hash",
         );
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sql.bind(scope.to_vec()).bind(since_ms)).await?;
-        read.finish().await?;
-        rows.iter().map(|row| cache_row(self.connections.path(), row)).collect()
+        self.connections
+            .read_all(sql.bind(scope.to_vec()).bind(since_ms))
+            .await?
+            .iter()
+            .map(cache_row)
+            .collect()
     }
 }
 
@@ -204,12 +163,7 @@ async fn put_cache_row(write: &mut Writing<'_>, row: &CacheRow) -> Result<()> {
     Ok(())
 }
 
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-fn request_row(path: &Path, row: &SqliteRow) -> Result<RequestRow> {
-    let row = Columns::new(path, row);
+fn request_row(row: &Columns<'_>) -> Result<RequestRow> {
     let reported = row.get::<Option<i64>>(4)?.is_some();
     Ok(RequestRow {
         id: row.request(0)?,
@@ -226,8 +180,7 @@ fn request_row(path: &Path, row: &SqliteRow) -> Result<RequestRow> {
     })
 }
 
-fn cache_row(path: &Path, row: &SqliteRow) -> Result<CacheRow> {
-    let row = Columns::new(path, row);
+fn cache_row(row: &Columns<'_>) -> Result<CacheRow> {
     Ok(CacheRow {
         scope: row.bytes(0)?,
         hash: row.bytes(1)?,

@@ -17,15 +17,12 @@ impl SqliteStore {
     }
 
     pub(super) async fn server_note_rows(&self, host: &str) -> Result<Vec<ServerNote>> {
-        let mut read = self.connections.read().await?;
         let sql = sqlx::query(
             "SELECT host, model, name, value, at_ms FROM server_notes WHERE host = ? \
              ORDER BY model, name",
         );
-        let rows = read.all(sql.bind(host)).await?;
-        read.finish().await?;
-        let decode = |row| {
-            let row = Columns::new(self.connections.path(), row);
+        let rows = self.connections.read_all(sql.bind(host)).await?;
+        let decode = |row: &Columns<'_>| {
             let (host, model, name) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(ServerNote { host, model, name, value: row.get(3)?, at_ms: row.get(4)? })
         };

@@ -1,7 +1,6 @@
 //! Stamps: compared and set in one transaction.
 
 use super::SqliteStore;
-use super::column::Columns;
 use super::leases::check_fence;
 use crate::{Result, SetStamp, Stamp, StampName};
 
@@ -9,11 +8,8 @@ const READ: &str = "SELECT value, at_ms FROM stamps WHERE name = ?";
 
 impl SqliteStore {
     pub(super) async fn stamp_row(&self, name: &StampName) -> Result<Option<Stamp>> {
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(READ).bind(name.as_str())).await?;
-        read.finish().await?;
+        let row = self.connections.read_one(sqlx::query(READ).bind(name.as_str())).await?;
         let Some(row) = row else { return Ok(None) };
-        let row = Columns::new(self.connections.path(), &row);
         Ok(Some(Stamp { value: row.get(0)?, at_ms: row.get(1)? }))
     }
 
@@ -23,8 +19,7 @@ impl SqliteStore {
             check_fence(&mut write, agent, fence).await?;
         }
         let row = write.one("stamp", sqlx::query(READ).bind(set.name.as_str())).await?;
-        let path = self.connections.path();
-        let known: Option<String> = row.map(|row| Columns::new(path, &row).get(0)).transpose()?;
+        let known: Option<String> = row.map(|row| row.get(0)).transpose()?;
         let is_expected = known == set.expected;
         if is_expected {
             let sql = "INSERT INTO stamps (name, value, at_ms) VALUES (?, ?, ?) \

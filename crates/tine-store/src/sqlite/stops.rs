@@ -6,7 +6,6 @@ use tine_model::{AgentId, AgentState, StopKind, TaskStatus};
 
 use super::SqliteStore;
 use super::agents::require_living;
-use super::column::Columns;
 use super::connection::Writing;
 use super::leases::check_fence;
 use super::mail::insert_mail;
@@ -30,7 +29,6 @@ impl SqliteStore {
         }
         let mut asked = Vec::new();
         for row in &tree {
-            let row = Columns::new(self.connections.path(), row);
             let task = row.word_or_null(3, TaskStatus::from_name)?;
             let runs = match row.word(1, AgentState::from_name)? {
                 AgentState::Running => true,
@@ -70,11 +68,9 @@ impl SqliteStore {
 
     pub(super) async fn has_follow_up_text(&self, agent: AgentId) -> Result<bool> {
         let sql = "SELECT follow_up IS NOT NULL FROM agents WHERE id = ?";
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
-        Columns::new(self.connections.path(), &row).get(0)
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        let row = self.connections.read_one(sql).await?;
+        row.ok_or_else(|| StoreError::no_agent(agent))?.get(0)
     }
 
     pub(super) async fn resume_for_follow_up_text(
@@ -116,7 +112,7 @@ async fn take_follow_up(write: &mut Writing<'_>, agent: AgentId) -> Result<Optio
     let sql = sqlx::query("SELECT follow_up FROM agents WHERE id = ?");
     let row = write.one("follow-up kept", sql.bind(agent.as_bytes().as_slice())).await?;
     let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
-    let text: Option<String> = Columns::new(write.path(), &row).get(0)?;
+    let text: Option<String> = row.get(0)?;
     if text.is_some() {
         let sql = sqlx::query("UPDATE agents SET follow_up = NULL WHERE id = ?");
         write.run("follow-up taken", sql.bind(agent.as_bytes().as_slice())).await?;

@@ -1,8 +1,5 @@
 //! Tasks: a worker seen from its spawner. A task's end and the notice of it are one transaction.
 
-use std::path::Path;
-
-use sqlx::sqlite::SqliteRow;
 use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus, TaskWorktree, Usage};
 
 use super::SqliteStore;
@@ -28,26 +25,19 @@ pub(super) use task_columns;
 impl SqliteStore {
     pub(super) async fn task_row(&self, agent: AgentId) -> Result<Option<TaskRecord>> {
         let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE agent = ?");
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        row.map(|row| task_record(self.connections.path(), &row)).transpose()
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        self.connections.read_one(sql).await?.as_ref().map(task_record).transpose()
     }
 
     pub(super) async fn task_rows(&self, spawner: AgentId) -> Result<Vec<TaskRecord>> {
         let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE spawner = ? ORDER BY seq");
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(spawner.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        rows.iter().map(|row| task_record(self.connections.path(), row)).collect()
+        let sql = sqlx::query(sql).bind(spawner.as_bytes().as_slice());
+        self.connections.read_all(sql).await?.iter().map(task_record).collect()
     }
 
     pub(super) async fn all_task_rows(&self) -> Result<Vec<TaskRecord>> {
-        let mut read = self.connections.read().await?;
         let sql = concat!("SELECT ", task_columns!(), " FROM tasks ORDER BY seq");
-        let rows = read.all(sqlx::query(sql)).await?;
-        read.finish().await?;
-        rows.iter().map(|row| task_record(self.connections.path(), row)).collect()
+        self.connections.read_all(sqlx::query(sql)).await?.iter().map(task_record).collect()
     }
 
     pub(super) async fn start_task_row(&self, agent: AgentId) -> Result<bool> {
@@ -83,14 +73,8 @@ impl SqliteStore {
              AND status NOT IN ('queued', 'running') RETURNING agent, seq";
         let sql = sqlx::query(sql).bind(now_ms).bind(spawner.as_bytes().as_slice());
         let rows = write.all("tasks cleared", sql).await?;
-        let path = self.connections.path();
-        let mut cleared: Vec<(i64, AgentId)> = rows
-            .iter()
-            .map(|row| {
-                let row = Columns::new(path, row);
-                Ok((row.get(1)?, row.agent(0)?))
-            })
-            .collect::<Result<_>>()?;
+        let in_order = |row: &Columns<'_>| Ok((row.get::<i64>(1)?, row.agent(0)?));
+        let mut cleared = rows.iter().map(in_order).collect::<Result<Vec<_>>>()?;
         write.commit().await?;
         cleared.sort_unstable();
         Ok(cleared.into_iter().map(|(_, agent)| agent).collect())
@@ -163,7 +147,7 @@ pub(super) async fn cut_tasks(
     let rows = write.all("unfinished tasks", select).await?;
     let mut workers = Vec::with_capacity(rows.len());
     for row in &rows {
-        let mut task = task_record(write.path(), row)?;
+        let mut task = task_record(row)?;
         let status = match (status, task.status) {
             (TaskStatus::Interrupted, TaskStatus::Queued) => TaskStatus::Lost,
             (status, _) => status,
@@ -221,11 +205,10 @@ async fn task_of(write: &mut Writing<'_>, agent: AgentId) -> Result<TaskRecord> 
     let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE agent = ?");
     let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
     let row = write.one("task", sql).await?.ok_or(StoreError::NoTask { agent })?;
-    task_record(write.path(), &row)
+    task_record(&row)
 }
 
-fn task_record(path: &Path, row: &SqliteRow) -> Result<TaskRecord> {
-    let row = Columns::new(path, row);
+fn task_record(row: &Columns<'_>) -> Result<TaskRecord> {
     let usage: Usage = row.usage(6)?;
     Ok(TaskRecord {
         agent: row.agent(0)?,

@@ -1,8 +1,5 @@
 //! Worktrees that were made for agents.
 
-use std::path::Path;
-
-use sqlx::sqlite::SqliteRow;
 use tine_model::{AgentId, WorktreeRecord};
 
 use super::SqliteStore;
@@ -19,19 +16,14 @@ macro_rules! worktree_columns {
 impl SqliteStore {
     pub(super) async fn worktree_row(&self, agent: AgentId) -> Result<Option<WorktreeRecord>> {
         let sql = concat!("SELECT ", worktree_columns!(), " FROM worktrees WHERE agent = ?");
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        row.map(|row| worktree_record(self.connections.path(), &row)).transpose()
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        self.connections.read_one(sql).await?.as_ref().map(worktree_record).transpose()
     }
 
     pub(super) async fn worktree_rows(&self) -> Result<Vec<WorktreeRecord>> {
         let sql =
             concat!("SELECT ", worktree_columns!(), " FROM worktrees ORDER BY made_ms, agent");
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql)).await?;
-        read.finish().await?;
-        rows.iter().map(|row| worktree_record(self.connections.path(), row)).collect()
+        self.connections.read_all(sqlx::query(sql)).await?.iter().map(worktree_record).collect()
     }
 
     pub(super) async fn note_worktree_row(&self, record: WorktreeRecord) -> Result<()> {
@@ -92,8 +84,7 @@ pub(super) async fn insert_worktree(
     Ok(())
 }
 
-fn worktree_record(path: &Path, row: &SqliteRow) -> Result<WorktreeRecord> {
-    let row = Columns::new(path, row);
+fn worktree_record(row: &Columns<'_>) -> Result<WorktreeRecord> {
     Ok(WorktreeRecord {
         agent: row.agent(0)?,
         path: row.get(1)?,

@@ -1,6 +1,5 @@
 //! Writers: who changes files in which directory, for as long as it holds its lease.
 
-use sqlx::sqlite::SqliteRow;
 use tine_model::AgentId;
 
 use super::SqliteStore;
@@ -19,10 +18,8 @@ const AROUND: &str = "SELECT w.agent, a.name, w.directory, l.owner, w.fence FROM
 impl SqliteStore {
     pub(super) async fn note_writer_row(&self, note: NoteWriter) -> Result<Vec<WriterRow>> {
         let directory = with_slash(&note.directory);
-        let mut read = self.connections.read().await?;
-        let rows = read.all(around(&directory)).await?;
-        read.finish().await?;
-        let mut found = self.decoded(&rows)?;
+        let rows = self.connections.read_all(around(&directory)).await?;
+        let mut found = decoded(&rows)?;
         let is_noted = |(row, fence): &(WriterRow, i64)| {
             row.agent == note.agent
                 && *fence == note.fence.0
@@ -42,23 +39,22 @@ impl SqliteStore {
             write.run("writer", sql).await?;
             // Looked at again: of two that begin at the same time, the second one sees the first.
             let rows = write.all("writers around", around(&directory)).await?;
-            found = self.decoded(&rows)?;
+            found = decoded(&rows)?;
             write.commit().await?;
         }
         let others = found.into_iter().map(|(row, _)| row);
         Ok(others.filter(|row| row.agent != note.agent).collect())
     }
+}
 
-    fn decoded(&self, rows: &[SqliteRow]) -> Result<Vec<(WriterRow, i64)>> {
-        let decode = |row| {
-            let row = Columns::new(self.connections.path(), row);
-            let directory: String = row.get(2)?;
-            let directory = without_slash(&directory).to_owned();
-            let (agent, name, owner) = (row.agent(0)?, row.get(1)?, row.get(3)?);
-            Ok((WriterRow { agent, name, directory, owner }, row.get(4)?))
-        };
-        rows.iter().map(decode).collect()
-    }
+/// The writers, each with its fence.
+fn decoded(rows: &[Columns<'_>]) -> Result<Vec<(WriterRow, i64)>> {
+    let decode = |row: &Columns<'_>| {
+        let directory = without_slash(row.get(2)?).to_owned();
+        let (agent, name, owner) = (row.agent(0)?, row.get(1)?, row.get(3)?);
+        Ok((WriterRow { agent, name, directory, owner }, row.get(4)?))
+    };
+    rows.iter().map(decode).collect()
 }
 
 /// An agent whose lease is gone writes no more.

@@ -47,7 +47,6 @@ async fn every_connection_is_durable_and_checks_references() {
     let mut first = store.connections.read().await.unwrap();
     let mut second = store.connections.read().await.unwrap();
     for read in [&mut first, &mut second] {
-        use sqlx::Row;
         for (pragma, expected) in [
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
@@ -56,8 +55,8 @@ async fn every_connection_is_durable_and_checks_references() {
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
-                .try_get::<String, _>(0)
-                .or_else(|_| row.try_get::<i64, _>(0).map(|number| number.to_string()));
+                .get::<String>(0)
+                .or_else(|_| row.get::<i64>(0).map(|number| number.to_string()));
             assert_eq!(found.unwrap(), expected, "{pragma}");
         }
     }
