@@ -272,8 +272,7 @@ pub(super) async fn insert_agent(
         .bind(new.depth)
         .bind(place.now_ms)
         .bind(place.now_ms);
-    write.run("agent row", sql).await?;
-    Ok(())
+    write.run("agent row", sql).await
 }
 
 /// The reach of an agent that must exist.
@@ -309,8 +308,7 @@ pub(super) async fn write_state(
     let sql = "UPDATE agents SET state = ?1, updated_ms = max(updated_ms, ?2), failure = NULL, \
          stop = CASE ?1 WHEN 'running' THEN stop END WHERE id = ?3";
     let sql = sqlx::query(sql).bind(state.as_str()).bind(now_ms).bind(agent.as_bytes().as_slice());
-    write.run("state", sql).await?;
-    Ok(())
+    write.run("state", sql).await
 }
 
 async fn require_new_id(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
@@ -335,8 +333,7 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
     match &new.head.body {
         Some(body) => {
             let sql = "INSERT INTO heads (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING";
-            write.run("head row", sqlx::query(sql).bind(hash).bind(body.as_str())).await?;
-            Ok(())
+            write.run("head row", sqlx::query(sql).bind(hash).bind(body.as_str())).await
         }
         None => {
             let sql = sqlx::query("SELECT 1 FROM heads WHERE hash = ?").bind(hash);

@@ -222,29 +222,25 @@ pub(super) async fn settle(write: &mut Writing<'_>, agent: AgentId, id: RequestI
 /// Lets go of everything that is reserved for an agent that nobody runs any more.
 pub(super) async fn drop_of_agent(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
     let sql = sqlx::query("DELETE FROM reservations WHERE agent = ?");
-    write.run("reservations", sql.bind(agent.as_bytes().as_slice())).await?;
-    Ok(())
+    write.run("reservations", sql.bind(agent.as_bytes().as_slice())).await
 }
 
 /// Takes the dead out of the line. What their requests have reserved stays until they end.
 pub(super) async fn drop_places_of_the_dead(write: &mut Writing<'_>) -> Result<()> {
     let sql = "DELETE FROM reservations WHERE kind = 'run' AND \
          agent IN (SELECT id FROM agents WHERE state = 'dead')";
-    write.run("places of the dead", sqlx::query(sql)).await?;
-    Ok(())
+    write.run("places of the dead", sqlx::query(sql)).await
 }
 
 /// Lets go of everything that a dead process had reserved.
 pub(super) async fn drop_of_owner(write: &mut Writing<'_>, owner: &str) -> Result<()> {
     let sql = sqlx::query("DELETE FROM reservations WHERE owner = ?");
-    write.run("reservations", sql.bind(owner.to_owned())).await?;
-    Ok(())
+    write.run("reservations", sql.bind(owner.to_owned())).await
 }
 
 async fn drop_reservation(write: &mut Writing<'_>, id: &[u8]) -> Result<()> {
     let sql = sqlx::query("DELETE FROM reservations WHERE id = ?").bind(id.to_vec());
-    write.run("reservation", sql).await?;
-    Ok(())
+    write.run("reservation", sql).await
 }
 
 async fn insert_reservation(
@@ -262,8 +258,7 @@ async fn insert_reservation(
         .bind(signed(ask.tokens.min(TOKENS_MAX)))
         .bind(signed(ask.micro_usd.min(AMOUNT_MAX)))
         .bind(ask.now_ms);
-    write.run("reservation", sql).await?;
-    Ok(())
+    write.run("reservation", sql).await
 }
 
 async fn write_caps(write: &mut Writing<'_>, budget: &BudgetRow) -> Result<()> {
@@ -279,8 +274,7 @@ async fn write_caps(write: &mut Writing<'_>, budget: &BudgetRow) -> Result<()> {
         .bind(budget.started_ms)
         .bind(budget.updated_ms)
         .bind(budget.root.as_bytes().as_slice());
-    write.run("caps", sql).await?;
-    Ok(())
+    write.run("caps", sql).await
 }
 
 async fn count_workers(write: &mut Writing<'_>, budget: &mut BudgetRow) -> Result<()> {

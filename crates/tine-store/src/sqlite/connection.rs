@@ -112,7 +112,7 @@ impl Connections {
         for waits in 1.. {
             match writing.run("begin", sqlx::query("BEGIN IMMEDIATE")).await {
                 Err(StoreError::Busy { .. }) if waits < self.busy_waits_max => {}
-                begun => return begun.map(|_| writing),
+                begun => return begun.map(|()| writing),
             }
             if waits == 1
                 && let Some(hook) = &self.wait_hook
@@ -235,7 +235,12 @@ pub(super) struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    pub(super) async fn run(
+    pub(super) async fn run(&mut self, step: &'static str, sql: Sql<'_>) -> Result<()> {
+        self.execute(step, sql).await.map(drop)
+    }
+
+    /// Runs a statement; how many rows it met, and which one it made.
+    pub(super) async fn execute(
         &mut self,
         step: &'static str,
         sql: Sql<'_>,

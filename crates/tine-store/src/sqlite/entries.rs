@@ -11,18 +11,23 @@ use crate::{EntryKind, EntryRow, Fence, NewEntry, Result, StoreError};
 
 /// An agent and the last of its rows that counts, from a descendant's point of view, nearest first. The walk ends at an
 /// agent that inherits nothing.
-const SEGMENTS: &str = "WITH RECURSIVE line (id, parent, fork_point, upto) AS (\
-     SELECT id, parent, fork_point, ?2 FROM agents WHERE id = ?1 UNION ALL \
-     SELECT a.id, a.parent, a.fork_point, min(line.upto, line.fork_point) \
-     FROM line JOIN agents a ON a.id = line.parent WHERE line.fork_point IS NOT NULL) \
-     SELECT id, upto FROM line";
+macro_rules! line {
+    () => {
+        "WITH RECURSIVE line (id, parent, fork_point, upto) AS (\
+         SELECT id, parent, fork_point, ?2 FROM agents WHERE id = ?1 UNION ALL \
+         SELECT a.id, a.parent, a.fork_point, min(line.upto, line.fork_point) \
+         FROM line JOIN agents a ON a.id = line.parent WHERE line.fork_point IS NOT NULL) "
+    };
+}
+
+/// The segments of an agent's effective history.
+const SEGMENTS: &str = concat!(line!(), "SELECT id, upto FROM line");
 
 /// Whether an entry is part of an agent's effective history.
-const IS_INHERITED: &str = "WITH RECURSIVE line (id, parent, fork_point, upto) AS (\
-     SELECT id, parent, fork_point, ?2 FROM agents WHERE id = ?1 UNION ALL \
-     SELECT a.id, a.parent, a.fork_point, min(line.upto, line.fork_point) \
-     FROM line JOIN agents a ON a.id = line.parent WHERE line.fork_point IS NOT NULL) \
-     SELECT 1 FROM entries e JOIN line ON line.id = e.agent WHERE e.id = ?2 AND e.id <= line.upto";
+const IS_INHERITED: &str = concat!(
+    line!(),
+    "SELECT 1 FROM entries e JOIN line ON line.id = e.agent WHERE e.id = ?2 AND e.id <= line.upto"
+);
 
 impl SqliteStore {
     pub(super) async fn append_rows(
@@ -111,7 +116,7 @@ pub(super) async fn insert_entry(
         .bind(entry.kind.as_str())
         .bind(entry.at_ms)
         .bind(entry.body.as_str());
-    let id = EntryId(write.run(step, sql).await?.last_insert_rowid());
+    let id = EntryId(write.execute(step, sql).await?.last_insert_rowid());
     if let Some(title) = &entry.title {
         let sql = sqlx::query("UPDATE agents SET title = ? WHERE id = ? AND title IS NULL");
         let sql = sql.bind(title.as_str()).bind(agent.as_bytes().as_slice());

@@ -47,12 +47,10 @@ impl SqliteStore {
         let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ? AND fence = ?")
             .bind(lease.agent.as_bytes().as_slice())
             .bind(lease.fence.0);
-        let released = write.run("release", sql).await?.rows_affected() > 0;
+        let released = write.execute("release", sql).await?.rows_affected() > 0;
         if released {
             drop_of_agent(&mut write, lease.agent).await?;
             drop_writer(&mut write, lease.agent).await?;
-        }
-        if released {
             forget_stop(&mut write, lease.agent).await?;
         }
         // Whoever gives a lease back in the middle of a run could not say how it ended.
@@ -128,8 +126,7 @@ impl SqliteStore {
 /// A wish to stop is for who runs the agent when it is made, and for nobody after.
 async fn forget_stop(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
     let sql = sqlx::query("UPDATE agents SET stop = NULL WHERE id = ? AND stop IS NOT NULL");
-    write.run("stop forgotten", sql.bind(agent.as_bytes().as_slice())).await?;
-    Ok(())
+    write.run("stop forgotten", sql.bind(agent.as_bytes().as_slice())).await
 }
 
 /// Takes a lease that nobody holds.

@@ -89,7 +89,7 @@ impl SqliteStore {
         let mut withdrawn = Vec::with_capacity(mail.len());
         for id in mail {
             let sql = sqlx::query(sql).bind(id.0).bind(agent.as_bytes().as_slice());
-            if write.run("mail withdrawn", sql).await?.rows_affected() > 0 {
+            if write.execute("mail withdrawn", sql).await?.rows_affected() > 0 {
                 withdrawn.push(*id);
             }
         }
@@ -104,5 +104,5 @@ pub(super) async fn insert_mail(write: &mut Writing<'_>, mail: &NewMail) -> Resu
         .bind(mail.sender.as_ref().map(|sender| sender.as_bytes().as_slice()))
         .bind(mail.now_ms)
         .bind(mail.body.as_str());
-    Ok(MailId(write.run("mail row", sql).await?.last_insert_rowid()))
+    Ok(MailId(write.execute("mail row", sql).await?.last_insert_rowid()))
 }

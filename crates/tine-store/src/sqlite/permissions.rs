@@ -12,11 +12,15 @@ use crate::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow, Re
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
 
-macro_rules! permission_columns {
-    () => {
-        "id, agent, root, owner, call, tool, what, input, directory, why, warning, rule, widest, \
-         created_ms, deadline_ms, fallback, state, scope, answered_by, answered_ms, reason, \
-         taken_ms"
+/// The requests for which the condition holds.
+macro_rules! permissions_where {
+    ($($condition:expr),+) => {
+        concat!(
+            "SELECT id, agent, root, owner, call, tool, what, input, directory, why, warning, \
+             rule, widest, created_ms, deadline_ms, fallback, state, scope, answered_by, \
+             answered_ms, reason, taken_ms FROM permissions WHERE ",
+            $($condition),+
+        )
     };
 }
 
@@ -48,10 +52,8 @@ impl SqliteStore {
     pub(super) async fn ask_permission_row(&self, ask: AskPermission) -> Result<PermissionRow> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, ask.agent).await?;
-        let sql = concat!(
-            "SELECT ",
-            permission_columns!(),
-            " FROM permissions WHERE agent = ? AND call = ? AND tool = ? AND input = ? AND ",
+        let sql = permissions_where!(
+            "agent = ? AND call = ? AND tool = ? AND input = ? AND ",
             is_open!(),
             " ORDER BY seq DESC LIMIT 1"
         );
@@ -85,7 +87,7 @@ impl SqliteStore {
     }
 
     pub(super) async fn permission_row(&self, id: PermissionId) -> Result<PermissionRow> {
-        let sql = concat!("SELECT ", permission_columns!(), " FROM permissions WHERE id = ?");
+        let sql = permissions_where!("id = ?");
         let sql = sqlx::query(sql).bind(id.as_bytes().as_slice());
         let row = self.connections.read_one(sql).await?;
         permission_row(&row.ok_or_else(|| unknown(&id.to_string()))?)
@@ -113,13 +115,7 @@ impl SqliteStore {
     ) -> Result<Vec<PermissionRow>> {
         macro_rules! select {
             ($which:expr) => {
-                concat!(
-                    "SELECT ",
-                    permission_columns!(),
-                    " FROM permissions WHERE (?1 IS NULL OR root = ?1) AND ",
-                    $which,
-                    " ORDER BY seq"
-                )
+                permissions_where!("(?1 IS NULL OR root = ?1) AND ", $which, " ORDER BY seq")
             };
         }
         let sql = match filter {
@@ -136,10 +132,8 @@ impl SqliteStore {
         agent: AgentId,
         call: &str,
     ) -> Result<Option<PermissionRow>> {
-        let sql = concat!(
-            "SELECT ",
-            permission_columns!(),
-            " FROM permissions WHERE agent = ? AND call = ? AND ",
+        let sql = permissions_where!(
+            "agent = ? AND call = ? AND ",
             is_open!(),
             " ORDER BY seq DESC LIMIT 1"
         );
@@ -151,10 +145,8 @@ impl SqliteStore {
         &self,
         agent: AgentId,
     ) -> Result<Vec<PermissionRow>> {
-        let sql = concat!(
-            "SELECT ",
-            permission_columns!(),
-            " FROM permissions WHERE root = ",
+        let sql = permissions_where!(
+            "root = ",
             root_of!(),
             " AND ",
             is_standing!(),
@@ -218,7 +210,7 @@ impl SqliteStore {
         let sql = "UPDATE permissions SET taken_ms = ? WHERE id = ? AND taken_ms IS NULL \
              AND state IN ('allowed', 'denied', 'expired')";
         let sql = sqlx::query(sql).bind(now_ms).bind(id.as_bytes().as_slice());
-        let taken = write.run("permission taken", sql).await?.rows_affected() == 1;
+        let taken = write.execute("permission taken", sql).await?.rows_affected() == 1;
         write.commit().await?;
         Ok(taken)
     }
@@ -239,7 +231,7 @@ impl SqliteStore {
         let sql = "UPDATE permissions SET state = 'withdrawn', answered_ms = ? \
              WHERE agent = ? AND state = 'pending'";
         let sql = sqlx::query(sql).bind(now_ms).bind(agent.as_bytes().as_slice());
-        let withdrawn = write.run("permissions withdrawn", sql).await?.rows_affected();
+        let withdrawn = write.execute("permissions withdrawn", sql).await?.rows_affected();
         write.commit().await?;
         Ok(withdrawn)
     }
@@ -255,7 +247,7 @@ impl SqliteStore {
             is_standing!()
         );
         let sql = sqlx::query(sql).bind(now_ms).bind(id.as_bytes().as_slice());
-        let revoked = write.run("permission revoked", sql).await?.rows_affected() == 1;
+        let revoked = write.execute("permission revoked", sql).await?.rows_affected() == 1;
         let row = read_back(&mut write, id).await?;
         match revoked {
             true => write.commit().await.map(|()| row),
@@ -268,8 +260,7 @@ impl SqliteStore {
 pub(super) async fn withdraw_of_the_dead(write: &mut Writing<'_>, now_ms: i64) -> Result<()> {
     let sql = "UPDATE permissions SET state = 'withdrawn', answered_ms = ? WHERE state = 'pending' \
          AND agent IN (SELECT id FROM agents WHERE state = 'dead')";
-    write.run("requests of the dead", sqlx::query(sql).bind(now_ms)).await?;
-    Ok(())
+    write.run("requests of the dead", sqlx::query(sql).bind(now_ms)).await
 }
 
 async fn insert_permission(write: &mut Writing<'_>, ask: &AskPermission) -> Result<()> {
@@ -295,12 +286,11 @@ async fn insert_permission(write: &mut Writing<'_>, ask: &AskPermission) -> Resu
         .bind(ask.now_ms)
         .bind(ask.deadline_ms)
         .bind(ask.fallback.as_str());
-    write.run("permission row", sql).await?;
-    Ok(())
+    write.run("permission row", sql).await
 }
 
 async fn read_back(write: &mut Writing<'_>, id: PermissionId) -> Result<PermissionRow> {
-    let sql = concat!("SELECT ", permission_columns!(), " FROM permissions WHERE id = ?");
+    let sql = permissions_where!("id = ?");
     let row = write.one("permission", sqlx::query(sql).bind(id.as_bytes().as_slice())).await?;
     permission_row(&row.ok_or_else(|| unknown(&id.to_string()))?)
 }

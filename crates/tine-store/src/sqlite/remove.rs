@@ -98,7 +98,7 @@ impl SqliteStore {
         let sql = "DELETE FROM heads WHERE hash NOT IN (SELECT head FROM agents)";
         write.run("heads", sqlx::query(sql)).await?;
         match remove.dry_run {
-            true => write.run("rollback", sqlx::query("ROLLBACK")).await.map(drop)?,
+            true => write.run("rollback", sqlx::query("ROLLBACK")).await?,
             false => write.commit().await?,
         }
         Ok(removed)
@@ -186,7 +186,7 @@ async fn remove_one(
     let id = || agent.as_bytes().as_slice().to_vec();
     let upto = needs.map_or(0, |needs| needs.upto);
     let sql = "DELETE FROM entries WHERE agent = ?1 AND id > ?2";
-    let gone = write.run("entries", sqlx::query(sql).bind(id()).bind(upto)).await?;
+    let gone = write.execute("entries", sqlx::query(sql).bind(id()).bind(upto)).await?;
     let sql = "SELECT count(*) FROM entries WHERE agent = ?1";
     let left = write.one("inherited", sqlx::query(sql).bind(id())).await?;
     let left: Option<i64> = left.map(|row| row.get(0)).transpose()?;

@@ -49,7 +49,7 @@ impl SqliteStore {
             .bind(request.verdict.as_deref())
             .bind(request.note.as_deref())
             .bind(request.micro_usd.map(|cost| signed(cost.min(AMOUNT_MAX))));
-        let recorded = write.run("request row", sql).await?.rows_affected() == 1;
+        let recorded = write.execute("request row", sql).await?.rows_affected() == 1;
         if recorded {
             for row in cache {
                 put_cache_row(&mut write, row).await?;
@@ -159,8 +159,7 @@ async fn put_cache_row(write: &mut Writing<'_>, row: &CacheRow) -> Result<()> {
         .bind(signed(row.bytes))
         .bind(row.lifetime.as_str())
         .bind(row.used_ms);
-    write.run("cache row", sql).await?;
-    Ok(())
+    write.run("cache row", sql).await
 }
 
 fn request_row(row: &Columns<'_>) -> Result<RequestRow> {

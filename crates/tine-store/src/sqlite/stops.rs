@@ -61,7 +61,7 @@ impl SqliteStore {
         let sql = sqlx::query("UPDATE agents SET follow_up = ? WHERE id = ? AND follow_up IS NULL")
             .bind(text)
             .bind(agent.as_bytes().as_slice());
-        let kept = write.run("follow-up", sql).await?.rows_affected() > 0;
+        let kept = write.execute("follow-up", sql).await?.rows_affected() > 0;
         write.commit().await?;
         Ok(kept)
     }

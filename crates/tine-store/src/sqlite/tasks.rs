@@ -115,8 +115,7 @@ pub(super) async fn insert_task(
         .bind(task.definition.as_deref())
         .bind(TaskStatus::Queued.as_str())
         .bind(now_ms);
-    write.run("task row", sql).await?;
-    Ok(())
+    write.run("task row", sql).await
 }
 
 /// Marks a task that has ended as running again; `false`, and nothing done, when it has not.

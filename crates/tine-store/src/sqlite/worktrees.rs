@@ -80,8 +80,7 @@ pub(super) async fn insert_worktree(
         .bind(worktree.origin.as_str())
         .bind(worktree.repository.as_str())
         .bind(now_ms);
-    write.run("worktree", sql).await?;
-    Ok(())
+    write.run("worktree", sql).await
 }
 
 fn worktree_record(row: &Columns<'_>) -> Result<WorktreeRecord> {

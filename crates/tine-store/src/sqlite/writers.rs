@@ -60,8 +60,7 @@ fn decoded(rows: &[Columns<'_>]) -> Result<Vec<(WriterRow, i64)>> {
 /// An agent whose lease is gone writes no more.
 pub(super) async fn drop_writer(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
     let sql = sqlx::query("DELETE FROM writers WHERE agent = ?");
-    write.run("writer gone", sql.bind(agent.as_bytes().as_slice())).await?;
-    Ok(())
+    write.run("writer gone", sql.bind(agent.as_bytes().as_slice())).await
 }
 
 fn around(directory: &str) -> Sql<'_> {
