@@ -39,12 +39,7 @@ impl Tool for FileEdit {
     }
 
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
-        let order = match Order::parse(input) {
-            Ok(order) => order,
-            Err(failure) => return failure.into(),
-        };
-        let place = place.share();
-        blocking(cancel, move |_| edit(&place, &order)).await
+        blocking(place, Order::parse(input), cancel, |place, order, _| edit(place, order)).await
     }
 }
 

@@ -31,12 +31,7 @@ impl Tool for FileWrite {
     }
 
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
-        let (file_path, content) = match parse(input) {
-            Ok(order) => order,
-            Err(failure) => return failure.into(),
-        };
-        let place = place.share();
-        blocking(cancel, move |_| write(&place, &file_path, content.as_bytes())).await
+        blocking(place, parse(input), cancel, |place, order, _| write(place, order)).await
     }
 }
 
@@ -51,7 +46,8 @@ fn parse(input: &RawJson) -> Result<(String, String), Failure> {
     Ok((file_path, arguments.required_text("content")?.to_owned()))
 }
 
-fn write(place: &Place, file_path: &str, content: &[u8]) -> Result<String, Failure> {
+fn write(place: &Place, (file_path, content): &(String, String)) -> Result<String, Failure> {
+    let content = content.as_bytes();
     let spot = place.spot_to_write("file_path", file_path)?;
     let shown = &spot.shown;
     let _turn = writing_turn(&spot.real);

@@ -34,12 +34,7 @@ impl Tool for Glob {
     }
 
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
-        let (pattern, path) = match parse(input) {
-            Ok(order) => order,
-            Err(failure) => return failure.into(),
-        };
-        let place = place.share();
-        blocking(cancel, move |cancel| list(&place, &pattern, &path, cancel)).await
+        blocking(place, parse(input), cancel, list).await
     }
 }
 
@@ -51,8 +46,7 @@ fn parse(input: &RawJson) -> Result<(String, String), Failure> {
 
 fn list(
     place: &Place,
-    pattern: &str,
-    path: &str,
+    (pattern, path): &(String, String),
     cancel: &CancellationToken,
 ) -> Result<String, Failure> {
     let spot = place.spot("path", path)?;

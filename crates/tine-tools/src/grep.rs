@@ -57,12 +57,7 @@ impl Tool for Grep {
     }
 
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
-        let order = match Order::parse(input) {
-            Ok(order) => order,
-            Err(failure) => return failure.into(),
-        };
-        let place = place.share();
-        blocking(cancel, move |cancel| search::run(&place, &order, cancel)).await
+        blocking(place, Order::parse(input), cancel, search::run).await
     }
 }
 

@@ -107,17 +107,28 @@ impl From<Result<String, Failure>> for ToolOutput {
     }
 }
 
-/// Runs file work on the runtime's blocking threads. The token that `work` gets is cancelled with
+/// Runs the file work of a call, as it was read, on the runtime's blocking threads. The token that `work` gets is cancelled with
 /// `cancel` and also when the caller drops this future, so a walk whose result nobody wants ends.
 /// Work that has begun to write is not interrupted.
-pub(crate) async fn blocking<W>(cancel: &CancellationToken, work: W) -> ToolOutput
+pub(crate) async fn blocking<O, W>(
+    place: &Place,
+    order: Result<O, Failure>,
+    cancel: &CancellationToken,
+    work: W,
+) -> ToolOutput
 where
-    W: FnOnce(&CancellationToken) -> Result<String, Failure> + Send + 'static,
+    O: Send + 'static,
+    W: FnOnce(&Place, &O, &CancellationToken) -> Result<String, Failure> + Send + 'static,
 {
+    let order = match order {
+        Ok(order) => order,
+        Err(failure) => return failure.into(),
+    };
+    let place = place.share();
     let token = cancel.child_token();
     let _cancelled_on_drop = token.clone().drop_guard();
     let task = tokio::task::spawn_blocking(move || {
-        if token.is_cancelled() { Err(Failure::cancelled()) } else { work(&token) }
+        if token.is_cancelled() { Err(Failure::cancelled()) } else { work(&place, &order, &token) }
     });
     match task.await {
         Ok(result) => result.into(),

@@ -91,7 +91,7 @@ impl Identity {
 /// Landlock's rules, the filter over system calls, and the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::wall) struct Rules {
-    pub(in crate::wall) grants: Vec<(PathText, Right)>,
+    pub(in crate::wall) grants: Vec<(PathText, Access)>,
     /// True if processes talk to each other on the loopback device of a network of their own, and by terminals of their own.
     pub(in crate::wall) has_loopback: bool,
     pub(in crate::wall) may_change_metadata: bool,
@@ -100,15 +100,6 @@ pub(in crate::wall) struct Rules {
     /// Whether system calls are filtered.
     pub(in crate::wall) filter: bool,
     pub(in crate::wall) limits: ResourceLimits,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::wall) enum Right {
-    List,
-    Look,
-    Read,
-    Full,
-    Device,
 }
 
 impl Rules {
@@ -129,29 +120,12 @@ impl Rules {
         }
     }
 
-    pub(in crate::wall) fn right(grant: &Grant) -> (PathText, Right) {
-        let right = match grant.access {
-            Access::List => Right::List,
-            Access::Look => Right::Look,
-            Access::Read => Right::Read,
-            Access::Full => Right::Full,
-            Access::Device => Right::Device,
-        };
-        (PathText::from(grant.path.as_path()), right)
+    pub(in crate::wall) fn right(grant: &Grant) -> (PathText, Access) {
+        (PathText::from(grant.path.as_path()), grant.access)
     }
 
     pub(super) fn grants(&self) -> Vec<Grant> {
-        let grant = |(path, right): &(PathText, Right)| {
-            let access = match right {
-                Right::List => Access::List,
-                Right::Look => Access::Look,
-                Right::Read => Access::Read,
-                Right::Full => Access::Full,
-                Right::Device => Access::Device,
-            };
-            Grant::new(path.path(), access)
-        };
-        self.grants.iter().map(grant).collect()
+        self.grants.iter().map(|(path, access)| Grant::new(path.path(), *access)).collect()
     }
 
     pub(super) fn sockets(&self) -> Sockets {

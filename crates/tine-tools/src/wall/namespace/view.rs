@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::order::{Identity, Masked, PathText, Right, Rules, Setup};
+use super::order::{Identity, Masked, PathText, Rules, Setup};
 use crate::wall::finder::Found;
 use crate::wall::grants::{Access, Grant, SHARED_MEMORY, TERMINALS};
 use crate::wall::support::Support;
@@ -236,8 +236,8 @@ fn masked(
     is_writable: impl Fn(&Path) -> bool,
 ) -> (Vec<PathBuf>, bool) {
     let has_rules = setup.rules.landlock > 0;
-    let is_read = |right: &Right| matches!(right, Right::Look | Right::Read | Right::Full);
-    let grants = setup.rules.grants.iter().filter(|(_, right)| is_read(right));
+    let is_read = |access: &Access| matches!(access, Access::Look | Access::Read | Access::Full);
+    let grants = setup.rules.grants.iter().filter(|(_, access)| is_read(access));
     let read: HashSet<PathBuf> = grants.map(|(path, _)| path.path()).collect();
     let can_be_read =
         |path: &Path| !has_rules || path.ancestors().any(|above| read.contains(above));
