@@ -1,5 +1,6 @@
 //! What git says of the difference between two directories.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::changes::{FileChange, Lines, Mode, Status};
@@ -43,6 +44,15 @@ pub(crate) fn differences(
     let said = git.run(arguments.into_iter().chain([one.as_str(), other.as_str()]))?;
     let mut fields = said.split(|byte| *byte == 0);
     raw(&mut fields).map(|(found, _)| found)
+}
+
+/// The paths of those files.
+pub(crate) fn paths_between(
+    git: &Git,
+    one: &Tree,
+    other: &Tree,
+) -> Result<BTreeSet<PathBuf>, WorktreeError> {
+    Ok(differences(git, one, other)?.into_iter().map(|found| found.path).collect())
 }
 
 /// Every file in which two directories differ, with renames and lines.

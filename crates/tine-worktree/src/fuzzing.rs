@@ -7,7 +7,7 @@ use crate::ids::{Commit, Name, Tree};
 use crate::making::Making;
 use crate::marker::Marker;
 use crate::merge_tree::{Place, read_merge};
-use crate::{git, index, repository, salvage, snapshot};
+use crate::{git, index, purge, repository, snapshot};
 
 /// Reads bytes as everything that this crate reads.
 pub fn read_everything(bytes: &[u8]) {
@@ -47,8 +47,8 @@ pub fn read_everything(bytes: &[u8]) {
     }
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
-        if let Some((name, which, commit, _)) = salvage::kept_ref(line) {
-            assert!(line.contains(&format!("refs/tine/{name}/{which} {commit} ")));
+        if let Some(name) = purge::owner_of(line) {
+            assert!(line.starts_with(&format!("refs/tine/{name}/")));
         }
         if let Some((_, name)) = Making::read_lock(line) {
             assert!(line.contains(name));

@@ -252,6 +252,18 @@ pub(crate) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }
 
+/// Paths as git reads them, each with a zero byte behind it.
+pub(crate) fn joined<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<u8> {
+    let ended = |path: P| [path.as_ref().as_os_str().as_encoded_bytes(), b"\0"].concat();
+    paths.into_iter().flat_map(ended).collect()
+}
+
+/// A line for `git update-index --index-info`: the file at this path is this object from now on.
+pub(crate) fn index_line(mode: &str, object: &str, path: &Path) -> Vec<u8> {
+    let head = format!("{mode} {object} 0\t");
+    [head.as_bytes(), path.as_os_str().as_encoded_bytes(), b"\0"].concat()
+}
+
 /// The bytes of a path as git prints them.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt as _;

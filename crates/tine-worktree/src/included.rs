@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::WorktreeError;
 use crate::fault;
-use crate::git::{Git, parts, path};
+use crate::git::{Git, joined, parts, path};
 use crate::ids::{Commit, Name, Tree};
 use crate::repository::Repository;
 use crate::scratch::Scratch;
@@ -276,11 +276,6 @@ fn listed<'a>(git: &Git, paths: impl Iterator<Item = &'a PathBuf>) -> Result<Fil
         files.insert(entry(line)?.path, about.to_owned());
     }
     Ok(files)
-}
-
-fn joined<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<u8> {
-    let ended = |path: &PathBuf| [path.as_os_str().as_encoded_bytes(), b"\0"].concat();
-    paths.flat_map(ended).collect()
 }
 
 /// Paths that are new or other in `after`, or missing there and not said to be there all the same.

@@ -62,7 +62,6 @@ pub use ports::Ports;
 pub use purge::{Holds, KeptRefs, open_mirrors};
 pub use repair::Move;
 pub use repository::{Operation, Repository};
-pub use salvage::Salvage;
 pub use snapshot::{Snapshot, Start};
 pub use support::{git_version, shares_content};
 pub use worktree::{Found, FoundState, NewWorktree, Removed, Worktree};

@@ -73,7 +73,7 @@ impl Worktree {
     pub(crate) fn begin_made(&self) -> Result<(), WorktreeError> {
         let there = self.repository().ignored_there()?;
         let file = self.repository().git_dir().join(BEGAN);
-        let names = crate::exact::joined(there.iter().map(PathBuf::as_path));
+        let names = crate::git::joined(&there);
         fault::step()
             .and_then(|()| fs::write(&file, names))
             .map_err(|source| WorktreeError::file("write", &file, source))

@@ -72,9 +72,7 @@ impl<'a> Unfinished<'a> {
         base: &str,
     ) -> Result<Self, WorktreeError> {
         if let Some(folder) = new.path.parent() {
-            fault::step()
-                .and_then(|()| fs::create_dir_all(folder))
-                .map_err(|source| WorktreeError::file("make the directory", folder, source))?;
+            make_folder(folder)?;
         }
         // Git looks whether the directory exists and makes it then, so two at once could share it.
         let _alone = origin.lock()?;
@@ -162,10 +160,7 @@ impl<'a> Unfinished<'a> {
 
     /// An empty directory, by which git knows a submodule whose files are not there.
     pub(crate) fn folder(&self, path: &Path) -> Result<(), WorktreeError> {
-        let folder = self.path().join(path);
-        fault::step()
-            .and_then(|()| fs::create_dir_all(&folder))
-            .map_err(|source| WorktreeError::file("make the directory", &folder, source))
+        make_folder(&self.path().join(path))
     }
 
     /// Removes what was copied to these paths, which are in order.
@@ -265,6 +260,13 @@ pub(crate) fn names(files: &Path, git_dir: &Path) -> bool {
     let named = text.strip_prefix(b"gitdir: ").map(|named| path(named.trim_ascii_end()));
     let real = |path: &Path| path.canonicalize().ok();
     named.is_some_and(|named| real(&files.join(named)).is_some_and(|at| Some(at) == real(git_dir)))
+}
+
+/// Makes a directory, and those above it.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), WorktreeError> {
+    fault::step()
+        .and_then(|()| fs::create_dir_all(folder))
+        .map_err(|source| WorktreeError::file("make the directory", folder, source))
 }
 
 /// Removes directories that hold nothing but directories that do.

@@ -148,7 +148,7 @@ impl Repository {
 }
 
 /// The worktree that a ref belongs to; `None` for a ref that is not tine's.
-fn owner_of(refname: &str) -> Option<Name> {
+pub(crate) fn owner_of(refname: &str) -> Option<Name> {
     let (name, _) = refname.strip_prefix("refs/tine/")?.split_once('/')?;
     Name::new(name).ok()
 }

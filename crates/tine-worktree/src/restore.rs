@@ -1,6 +1,6 @@
 //! A worktree as it was, after something ran in it whose leavings are no work: a check, a build.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use crate::apply::{
 };
 use crate::diff::differences;
 use crate::error::{Refusal, WorktreeError};
+use crate::git::joined;
 use crate::ids::Tree;
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
@@ -62,13 +63,8 @@ fn see_known(
     if known.is_empty() {
         return Ok(());
     }
-    let mut names = Vec::new();
-    for path in &known {
-        names.extend_from_slice(path.as_os_str().as_encoded_bytes());
-        names.push(0);
-    }
     let git = repository.git().with_index(&there.scratch.work());
-    git.fed(["update-index", "--add", "--replace", "-z", "--stdin"], &names)?;
+    git.fed(["update-index", "--add", "--replace", "-z", "--stdin"], &joined(&known))?;
     there.snapshot.work_tree = Tree::parse(&git.text(["write-tree"])?)?;
     there.files.append(&mut known);
     Ok(())
@@ -88,7 +84,7 @@ fn bring_back(
     there: &Taken,
     state: &Snapshot,
 ) -> Result<(), WorktreeError> {
-    let back = Some(Back { to: state, except: HashSet::new() });
+    let back = Some(Back { to: state, except: BTreeSet::new() });
     let plan = Plan::make(repository, there, &state.work_tree)?.by(Sources { back, work: None });
     let now = &there.snapshot;
     if (&now.base, &now.index_tree) == (&state.base, &state.index_tree) {

@@ -15,45 +15,7 @@ use crate::scratch::{Scratch, copy_index};
 use crate::snapshot::{Snapshot, commit, tree_of};
 use crate::worktree::{NewWorktree, Worktree};
 
-/// What is kept of one worktree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Salvage {
-    /// What it is called.
-    pub name: Name,
-    /// What it started from.
-    pub start: Commit,
-    /// What it held when it was last kept; `None` where it was removed unchanged, or never.
-    pub end: Option<Commit>,
-    /// When the newer of the two was made, in milliseconds since the Unix epoch, to the second.
-    pub kept_ms: i64,
-}
-
 impl Repository {
-    /// All that is kept, of worktrees that are there and of those that are gone.
-    pub fn salvage(&self) -> Result<Vec<Salvage>, WorktreeError> {
-        let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
-        let said = self.git().text(["for-each-ref", "--sort=refname", format, "refs/tine/"])?;
-        let mut kept: Vec<Salvage> = Vec::new();
-        // `end` comes before `start`.
-        let mut end: Option<(Name, Commit, i64)> = None;
-        for line in said.lines() {
-            let Some((name, which, commit, kept_ms)) = kept_ref(line) else { continue };
-            if which == "end" {
-                end = Some((name, commit, kept_ms));
-            } else {
-                let mine = end.take().filter(|(ended, ..)| *ended == name);
-                let kept_ms = mine.as_ref().map_or(kept_ms, |(.., ended_ms)| *ended_ms);
-                kept.push(Salvage {
-                    name,
-                    start: commit,
-                    end: mine.map(|(_, end, _)| end),
-                    kept_ms,
-                });
-            }
-        }
-        Ok(kept)
-    }
-
     /// What a worktree of this name started from, and what it held when it was last kept.
     pub fn kept(&self, name: &Name) -> Result<(Snapshot, Option<Snapshot>), WorktreeError> {
         self.find_kept(name)?.ok_or_else(|| Refusal::Unknown(name.to_string()).into())
@@ -248,33 +210,5 @@ impl Snapshot {
             }
         }
         Ok(Self { base, index, work, base_tree, index_tree, work_tree, exact })
-    }
-}
-
-/// One line of the list of refs: whose it is, which of the two, what it leads to, and when that was made in milliseconds.
-pub(crate) fn kept_ref(line: &str) -> Option<(Name, &str, Commit, i64)> {
-    let mut words = line.split(' ');
-    let (name, which) = words.next()?.strip_prefix("refs/tine/")?.rsplit_once('/')?;
-    let commit = Commit::parse(words.next()?).ok()?;
-    let seconds: i64 = words.next()?.parse().ok()?;
-    let is_ours = matches!(which, "start" | "end");
-    is_ours.then_some((Name::new(name).ok()?, which, commit, seconds.saturating_mul(1000)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_refs_are_not_ours() {
-        let object = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-        let lines = |name: &str| format!("{name} {object} 12");
-        let line = lines("refs/tine/a1/start");
-        assert!(matches!(kept_ref(&line), Some((_, "start", _, 12_000))));
-        for other in ["refs/tine/a1/other", "refs/tine/start", "refs/tine/a/b/end", "refs/heads/a"]
-        {
-            assert_eq!(kept_ref(&lines(other)), None, "{other}");
-        }
-        assert_eq!(kept_ref("refs/tine/a1/end"), None);
     }
 }

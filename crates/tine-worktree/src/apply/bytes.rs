@@ -2,16 +2,16 @@
 //!
 //! Git has staged each file as it writes it. Where another content is better, and git takes that for the same, it takes its place.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::lines::{BYTES_MAX as LINE_BY_LINE_BYTES_MAX, carry};
 use crate::changes::Mode;
-use crate::diff::{Difference, differences};
+use crate::diff::{Difference, paths_between};
 use crate::error::WorktreeError;
-use crate::exact::{blobs, joined};
-use crate::git::{Git, parts};
+use crate::exact::blobs;
+use crate::git::{Git, index_line, joined, parts};
 use crate::ids::Tree;
 use crate::snapshot::{Snapshot, entry};
 use crate::wary;
@@ -29,7 +29,7 @@ pub(crate) struct Sources<'a> {
 pub(crate) struct Back<'a> {
     pub(crate) to: &'a Snapshot,
     /// But these: somebody changed them since.
-    pub(crate) except: HashSet<PathBuf>,
+    pub(crate) except: BTreeSet<PathBuf>,
 }
 
 impl Back<'_> {
@@ -132,16 +132,13 @@ impl Staged<'_> {
         if doubtful.is_empty() {
             return Ok(Vec::new());
         }
-        let paths = |one: &Tree, other: &Tree| -> Result<HashSet<PathBuf>, WorktreeError> {
-            Ok(differences(git, one, other)?.into_iter().map(|found| found.path).collect())
-        };
         // Where the outcome is the work, and where nobody but the work changed anything.
         let (others, changed) = match sources.work {
             Some((start, end)) => (
-                paths(self.after, &end.work_tree)?,
-                paths(start.bytes_tree(), self.ours.bytes_tree())?,
+                paths_between(git, self.after, &end.work_tree)?,
+                paths_between(git, start.bytes_tree(), self.ours.bytes_tree())?,
             ),
-            None => (HashSet::new(), HashSet::new()),
+            None => (BTreeSet::new(), BTreeSet::new()),
         };
         let mut choices = Vec::with_capacity(doubtful.len());
         for found in doubtful {
@@ -196,7 +193,7 @@ impl Staged<'_> {
                 None => rest.push(choice),
             }
         }
-        let names = joined(tried.iter().map(|choice| choice.found.path.as_path()));
+        let names = joined(tried.iter().map(|choice| &choice.found.path));
         self.git.fed(["update-index", "-z", "--stdin"], &names)?;
         let said = self.git.run(["ls-files", "--stage", "-z"])?;
         let mut taken = BTreeMap::new();
@@ -214,16 +211,12 @@ impl Staged<'_> {
         if choices.is_empty() {
             return Ok(());
         }
-        let mut lines = Vec::new();
-        for Choice { found, .. } in choices {
-            lines.extend_from_slice(
-                format!("{} {} 0\t", found.after.mode, found.after.object).as_bytes(),
-            );
-            lines.extend_from_slice(found.path.as_os_str().as_encoded_bytes());
-            lines.push(0);
-        }
+        let line = |Choice { found, .. }: &Choice<'_>| {
+            index_line(&found.after.mode, &found.after.object, &found.path)
+        };
+        let lines: Vec<u8> = choices.iter().flat_map(line).collect();
         self.git.fed(["update-index", "-z", "--index-info"], &lines)?;
-        let names = joined(choices.iter().map(|choice| choice.found.path.as_path()));
+        let names = joined(choices.iter().map(|choice| &choice.found.path));
         self.git.fed(["checkout-index", "--force", "--quiet", "-z", "--stdin"], &names).map(drop)
     }
 }

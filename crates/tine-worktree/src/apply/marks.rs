@@ -1,12 +1,11 @@
 //! What came of an apply since: whether its marks still stand, and whether it is committed by now. Only reads.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::Apply;
 use super::refs::{Refs, our_label};
-use crate::diff::differences;
+use crate::diff::{differences, paths_between};
 use crate::error::WorktreeError;
 use crate::git::{parts, path};
 use crate::ids::{Commit, Tree};
@@ -64,11 +63,8 @@ impl Repository {
     ) -> Result<(), WorktreeError> {
         let git = self.git();
         let before = Snapshot::read(&git, before)?;
-        let paths = |one: &Tree, other: &Tree| -> Result<HashSet<PathBuf>, WorktreeError> {
-            Ok(differences(&git, one, other)?.into_iter().map(|found| found.path).collect())
-        };
-        let since = paths(&before.base_tree, &ours.base_tree)?;
-        let open = paths(&ours.base_tree, &ours.work_tree)?;
+        let since = paths_between(&git, &before.base_tree, &ours.base_tree)?;
+        let open = paths_between(&git, &ours.base_tree, &ours.work_tree)?;
         let goes = differences(&git, &ours.work_tree, undone)?.into_iter().map(|found| found.path);
         let is_committed = |path: &PathBuf| since.contains(path) && !open.contains(path);
         let committed: Vec<PathBuf> = goes.filter(is_committed).collect();

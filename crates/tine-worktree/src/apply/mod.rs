@@ -18,7 +18,7 @@ mod refs;
 mod room;
 mod write;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub(crate) use bytes::{Back, Sources};
@@ -34,9 +34,9 @@ pub(crate) use refs::checkout_suffix;
 pub(crate) use room::Room;
 
 use crate::changes::FileChange;
-use crate::diff::{Difference, differences, file_changes};
+use crate::diff::{Difference, differences, file_changes, paths_between};
 use crate::error::WorktreeError;
-use crate::git::Git;
+use crate::git::{Git, index_line};
 use crate::ids::{Commit, Name, Tree};
 use crate::merge_tree::{Base, Conflict, MergeOutput, Place, Sides, merge};
 use crate::obstacle::Obstacle;
@@ -203,11 +203,11 @@ impl Repository {
         (before, after): (&Snapshot, &Tree),
         ours: &Snapshot,
         undone: &Tree,
-    ) -> Result<HashSet<PathBuf>, WorktreeError> {
+    ) -> Result<BTreeSet<PathBuf>, WorktreeError> {
         let git = self.git();
-        let mut changed = differences(&git, &before.work_tree, undone)?;
-        changed.extend(differences(&git, after, &ours.work_tree)?);
-        Ok(changed.into_iter().map(|found| found.path).collect())
+        let mut changed = paths_between(&git, &before.work_tree, undone)?;
+        changed.extend(paths_between(&git, after, &ours.work_tree)?);
+        Ok(changed)
     }
 
     /// The work, or as much of it as is asked for.
@@ -253,18 +253,12 @@ pub(crate) fn with_differences(
 
 /// Sets entries of an index as they are after the differences; deletions come first, so that a directory can stand where a file stood.
 pub(crate) fn set_entries(git: &Git, differences: &[Difference]) -> Result<(), WorktreeError> {
-    use std::os::unix::ffi::OsStrExt as _;
     let mut lines = Vec::new();
     let is_deleted = |found: &&Difference| found.after.kind().is_none();
     let deleted = differences.iter().filter(is_deleted);
     for found in deleted.chain(differences.iter().filter(|found| !is_deleted(found))) {
-        let (mode, object) = match found.after.kind() {
-            Some(_) => (found.after.mode.as_str(), &found.after.object),
-            None => ("0", &found.after.object),
-        };
-        lines.extend_from_slice(format!("{mode} {object} 0\t").as_bytes());
-        lines.extend_from_slice(found.path.as_os_str().as_bytes());
-        lines.push(0);
+        let mode = if is_deleted(&found) { "0" } else { &found.after.mode };
+        lines.extend(index_line(mode, &found.after.object, &found.path));
     }
     git.fed(["update-index", "--replace", "-z", "--index-info"], &lines).map(drop)
 }

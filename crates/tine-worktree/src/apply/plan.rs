@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use super::bytes::{Sources, Staged};
 use super::journal::{HeadMove, Journal, Step, Target};
 use super::print::{Print, Seen, There, look, print};
-use super::room::Room;
+use super::room::{Room, make};
 use super::write::Change;
 use crate::changes::Mode;
 use crate::diff::{Difference, differences};
 use crate::error::WorktreeError;
-use crate::git::{Git, parts, path};
+use crate::git::{Git, joined, parts, path};
 use crate::ids::Tree;
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
@@ -127,8 +127,7 @@ impl<'a> Plan<'a> {
         if head.is_none() {
             room.prepare()?;
         }
-        fs::create_dir_all(&slots)
-            .map_err(|source| WorktreeError::file("make the directory", &slots, source))?;
+        make(&slots)?;
         let new: Vec<&PathBuf> =
             self.replaced.iter().chain(&self.added).map(|(path, _)| path).collect();
         let tree = making.join("tree");
@@ -181,8 +180,7 @@ impl<'a> Plan<'a> {
         ours: &Taken,
         tree: &Path,
     ) -> Result<BTreeMap<PathBuf, u32>, WorktreeError> {
-        fs::create_dir_all(tree)
-            .map_err(|source| WorktreeError::file("make the directory", tree, source))?;
+        make(tree)?;
         if self.replaced.is_empty() && self.added.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -272,13 +270,8 @@ fn refuse_changed(
     ours: &Taken,
     touched: &[&Path],
 ) -> Result<(), WorktreeError> {
-    use std::os::unix::ffi::OsStrExt as _;
     let touched: HashSet<&Path> = touched.iter().copied().collect();
-    let mut input = Vec::new();
-    for file in ours.files.iter().filter(|file| touched.contains(file.as_path())) {
-        input.extend_from_slice(file.as_os_str().as_bytes());
-        input.push(0);
-    }
+    let input = joined(ours.files.iter().filter(|file| touched.contains(file.as_path())));
     if input.is_empty() {
         return Ok(());
     }

@@ -184,7 +184,8 @@ impl Room {
     }
 }
 
-fn make(folder: &Path) -> Result<(), WorktreeError> {
+/// Makes a directory, and those above it.
+pub(super) fn make(folder: &Path) -> Result<(), WorktreeError> {
     fs::create_dir_all(folder)
         .map_err(|source| WorktreeError::file("make the directory", folder, source))
 }

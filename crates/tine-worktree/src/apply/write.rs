@@ -14,7 +14,7 @@ use super::head::{detached, move_detached};
 use super::journal::{HeadMove, Journal, Kept, Step, Target};
 use super::moves::{exchange, put, settle, take};
 use super::print::{Seen, There, index_hash, leads_astray, look, print};
-use super::room::Room;
+use super::room::{Room, make};
 use crate::error::WorktreeError;
 use crate::fault;
 use crate::obstacle::Obstacle;
@@ -444,11 +444,6 @@ impl Change<'_> {
 
 fn step(path: &Path) -> Result<(), WorktreeError> {
     fault::step().map_err(|source| WorktreeError::file("change", path, source))
-}
-
-fn make(folder: &Path) -> Result<(), WorktreeError> {
-    fs::create_dir_all(folder)
-        .map_err(|source| WorktreeError::file("make the directory", folder, source))
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use crate::diff::differences;
+use crate::diff::{differences, paths_between};
 use crate::error::WorktreeError;
 use crate::ids::{Commit, Tree};
 use crate::merge_tree::{Base, MergeOutput, Place, Sides, child, merge_by_path};
@@ -130,8 +130,7 @@ impl Repository {
     }
 
     fn differing(&self, one: &Tree, other: &Tree) -> Result<BTreeSet<PathBuf>, WorktreeError> {
-        let found = differences(&self.git(), one, other)?;
-        Ok(found.into_iter().map(|found| found.path).collect())
+        paths_between(&self.git(), one, other)
     }
 
     /// Paths at which a merge is not `tree`, or in conflict.

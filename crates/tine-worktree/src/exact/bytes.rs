@@ -5,13 +5,13 @@
 //! into a scratch directory and compared.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::WorktreeError;
 use crate::fault;
-use crate::git::{Git, parts, path};
+use crate::git::{Git, joined, parts, path};
 use crate::repository::Repository;
 use crate::scratch::Scratch;
 use crate::snapshot::Entry;
@@ -178,11 +178,7 @@ fn attributes(
     git: &Git,
     files: &[Regular<'_>],
 ) -> Result<HashMap<PathBuf, Attributes>, WorktreeError> {
-    let mut names = Vec::new();
-    for file in files {
-        names.extend_from_slice(file.entry.path.as_os_str().as_encoded_bytes());
-        names.push(0);
-    }
+    let names = joined(files.iter().map(|file| &file.entry.path));
     let mut found: HashMap<PathBuf, Attributes> = HashMap::new();
     if names.is_empty() {
         return Ok(found);
@@ -292,7 +288,7 @@ fn differing<'a>(
     let written = scratch.place("written");
     let failed = |source| WorktreeError::file("make the directory", &written, source);
     fault::step().and_then(|()| fs::create_dir(&written)).map_err(failed)?;
-    let names = super::joined(files.iter().map(|file| file.entry.path.as_path()));
+    let names = joined(files.iter().map(|file| &file.entry.path));
     let prefix = [b"--prefix=", written.as_os_str().as_encoded_bytes(), b"/"].concat();
     let plain = ["checkout-index", "--quiet", "--force", "-z", "--stdin"].map(Into::into);
     let arguments = plain.into_iter().chain([path(&prefix).into_os_string()]);
@@ -322,17 +318,13 @@ fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
         if read == 0 {
             return Ok(other.read(&mut theirs)? == 0);
         }
-        match read_whole(&mut other, &mut theirs[..read]) {
+        match other.read_exact(&mut theirs[..read]) {
             Ok(()) if mine[..read] == theirs[..read] => {}
             Ok(()) => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
             Err(error) => return Err(error),
         }
     }
-}
-
-fn read_whole(file: &mut File, bytes: &mut [u8]) -> io::Result<()> {
-    file.read_exact(bytes)
 }
 
 #[cfg(test)]

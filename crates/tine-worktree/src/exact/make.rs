@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Timespec, Timestamps, mknodat, utimensat};
 
-use super::{Flags, Intended, Note, blobs, files_of, joined};
+use super::{Flags, Intended, Note, blobs, files_of};
 use crate::changes::Mode;
 use crate::diff::differences;
 use crate::error::WorktreeError;
 use crate::fault;
-use crate::git::{Git, parts};
+use crate::git::{Git, joined, parts};
 use crate::index::{self, Known};
+use crate::making::make_folder;
 use crate::repository::Repository;
 use crate::scratch::Scratch;
 use crate::snapshot::Snapshot;
@@ -73,12 +74,7 @@ impl Repository {
         pipes: &BTreeMap<PathBuf, u32>,
         links: &BTreeMap<PathBuf, Vec<u8>>,
     ) -> Result<(), WorktreeError> {
-        let make_above = |file: &Path| {
-            let folder = file.parent().unwrap_or(self.top());
-            fault::step()
-                .and_then(|()| fs::create_dir_all(folder))
-                .map_err(|source| WorktreeError::file("make the directory", folder, source))
-        };
+        let make_above = |file: &Path| make_folder(file.parent().unwrap_or(self.top()));
         for (path, mode) in pipes {
             let pipe = self.top().join(path);
             make_above(&pipe)?;
@@ -115,7 +111,7 @@ impl Making<'_> {
         lost.retain(|path, _| self.files.contains_key(path));
         for (path, (mode, _)) in &self.files {
             if *mode == Mode::Submodule {
-                self.make_folder(&self.at(path))?;
+                make_folder(&self.at(path))?;
             }
         }
         let by_git = self.files.iter().filter(|(_, (mode, _))| *mode != Mode::Submodule);
@@ -139,7 +135,7 @@ impl Making<'_> {
         let git = self.git.with_index(&self.scratch.work());
         git.run(WHOLE.into_iter().chain(["read-tree", self.state.work_tree.as_str()]))?;
         let command = ["checkout-index", "--quiet", "-z", "--stdin"];
-        let Err(error) = git.fed(command, &joined(paths.iter().copied())) else {
+        let Err(error) = git.fed(command, &joined(paths)) else {
             return Ok(Vec::new());
         };
         tracing::warn!(%error, "git cannot write all files of a worktree; filters that fail are passed over");
@@ -150,7 +146,7 @@ impl Making<'_> {
         let rest = missing(paths);
         let lenient = optional_filters(&git)?;
         let lenient = lenient.iter().flat_map(|setting| ["-c", setting.as_str()]);
-        match git.fed(lenient.chain(command), &joined(rest.iter().copied())) {
+        match git.fed(lenient.chain(command), &joined(&rest)) {
             Ok(_) => Ok(Vec::new()),
             Err(error) => {
                 tracing::warn!(%error, "files of a worktree are written as git keeps them");
@@ -184,7 +180,7 @@ impl Making<'_> {
         let objects: Vec<&str> = files.iter().map(|(_, object)| *object).collect();
         for ((path, _), content) in files.iter().zip(blobs(&self.git, &objects)?) {
             let file = self.at(path);
-            self.make_folder(file.parent().unwrap_or(self.repository.top()))?;
+            make_folder(file.parent().unwrap_or(self.repository.top()))?;
             let is_program = self.files.get(*path).is_some_and(|(mode, _)| *mode == Mode::Program);
             let is_link = self.files.get(*path).is_some_and(|(mode, _)| *mode == Mode::Link);
             let write = || {
@@ -201,12 +197,6 @@ impl Making<'_> {
             write().map_err(|source| WorktreeError::file("write", &file, source))?;
         }
         Ok(())
-    }
-
-    fn make_folder(&self, folder: &Path) -> Result<(), WorktreeError> {
-        fault::step()
-            .and_then(|()| fs::create_dir_all(folder))
-            .map_err(|source| WorktreeError::file("make the directory", folder, source))
     }
 
     /// Gives each file its permissions, and the time of a moment before the index.
@@ -257,8 +247,8 @@ impl Making<'_> {
             ("--assume-unchanged", told(&|flags| flags.is_assumed)),
         ] {
             if !paths.is_empty() {
-                let names = joined(paths.iter().map(PathBuf::as_path));
-                git.fed(WHOLE.into_iter().chain(["update-index", word, "-z", "--stdin"]), &names)?;
+                let command = ["update-index", word, "-z", "--stdin"];
+                git.fed(WHOLE.into_iter().chain(command), &joined(&paths))?;
             }
         }
         let open = differences(&self.git, &self.state.index_tree, &self.state.work_tree)?;
@@ -307,7 +297,7 @@ impl Making<'_> {
             .with_index(index);
         let add = ["add", "--intent-to-add", "--force", "--sparse"];
         let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-        let names = joined(intended.iter().map(|(path, _)| path.as_path()));
+        let names = joined(intended.iter().map(|(path, _)| path));
         let filemode = ["-c", "core.fileMode=true", "-c", "core.symlinks=true"];
         git.fed(WHOLE.into_iter().chain(filemode).chain(add).chain(listed), &names).map(drop)
     }

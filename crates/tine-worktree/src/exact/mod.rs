@@ -26,10 +26,10 @@ use bytes::{FILE_BYTES_MAX, Regular, lost};
 
 use crate::apply::with_differences;
 use crate::changes::Mode;
-use crate::diff::{differences, next_object};
+use crate::diff::{differences, next_object, paths_between};
 use crate::error::WorktreeError;
 use crate::fault;
-use crate::git::{Git, parts};
+use crate::git::{Git, index_line, parts};
 use crate::ids::{Commit, Tree};
 use crate::index;
 use crate::repository::Repository;
@@ -155,9 +155,7 @@ impl Repository {
             if object == file.entry.object {
                 verbatim.insert(file.entry.path.clone());
             }
-            lines.extend_from_slice(format!("{} {object} 0\t", file.entry.mode).as_bytes());
-            lines.extend_from_slice(file.entry.path.as_os_str().as_encoded_bytes());
-            lines.push(0);
+            lines.extend(index_line(&file.entry.mode, &object, &file.entry.path));
         }
         let index = look.scratch.place("bytes");
         copy_index(&look.scratch.work(), &index)?;
@@ -304,17 +302,14 @@ impl Repository {
         end: &Snapshot,
     ) -> Result<Vec<PathBuf>, WorktreeError> {
         let git = self.git();
-        let paths = |one: &Tree, other: &Tree| -> Result<BTreeSet<PathBuf>, WorktreeError> {
-            Ok(differences(&git, one, other)?.into_iter().map(|found| found.path).collect())
-        };
-        let mut found = paths(start.bytes_tree(), end.bytes_tree())?;
+        let mut found = paths_between(&git, start.bytes_tree(), end.bytes_tree())?;
         let (before, after) = notes(start, end);
         let is_other = |path: &&PathBuf| before.modes.get(*path) != after.modes.get(*path);
         found.extend(before.modes.keys().chain(after.modes.keys()).filter(is_other).cloned());
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let seen = paths(&start.work_tree, &end.work_tree)?;
+        let seen = paths_between(&git, &start.work_tree, &end.work_tree)?;
         Ok(found.into_iter().filter(|path| !seen.contains(path)).collect())
     }
 }
@@ -327,13 +322,12 @@ pub(crate) fn over(
     now_ms: i64,
 ) -> Result<Option<Exact>, WorktreeError> {
     let Some(exact) = &kept.exact else { return Ok(None) };
-    let changed = differences(git, &kept.work_tree, work)?;
-    let changed: BTreeSet<&Path> = changed.iter().map(|found| found.path.as_path()).collect();
+    let changed = paths_between(git, &kept.work_tree, work)?;
     let mut lost = differences(git, &kept.work_tree, &exact.tree)?;
-    lost.retain(|found| !changed.contains(found.path.as_path()));
+    lost.retain(|found| !changed.contains(&found.path));
     let mut note = exact.note.clone();
-    note.verbatim.retain(|path| !changed.contains(path.as_path()));
-    note.modes.retain(|path, _| !changed.contains(path.as_path()));
+    note.verbatim.retain(|path| !changed.contains(path));
+    note.modes.retain(|path, _| !changed.contains(path));
     let tree = with_differences(git, work, &lost)?;
     let commit = message_commit(git, &tree, base, &note.text(), now_ms)?;
     Ok(Some(Exact { commit, tree, note }))
@@ -351,11 +345,6 @@ pub(crate) fn blobs(git: &Git, objects: &[&str]) -> Result<Vec<Vec<u8>>, Worktre
         rest = after;
     }
     Ok(found)
-}
-
-/// Paths as git reads them, each with a zero byte behind it.
-pub(crate) fn joined<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<u8> {
-    paths.flat_map(|path| [path.as_os_str().as_encoded_bytes(), b"\0"].concat()).collect()
 }
 
 /// The mode and the object of every file of a tree.

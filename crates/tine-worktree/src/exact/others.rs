@@ -8,9 +8,9 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{joined, permissions};
+use super::permissions;
 use crate::error::WorktreeError;
-use crate::git::{Git, parts, path};
+use crate::git::{Git, joined, parts, path};
 use crate::making::DOT_GIT;
 use crate::repository::Repository;
 use crate::snapshot::Entry;
@@ -167,7 +167,7 @@ fn ignored(git: &Git, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, WorktreeEr
     if paths.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let names = joined(paths.iter().map(PathBuf::as_path));
+    let names = joined(paths);
     let (_, said) = git.answer(["check-ignore", "-z", "--stdin"], &names)?;
     Ok(parts(&said).map(path).collect())
 }

@@ -232,7 +232,7 @@ impl Scene {
             repository.worktree(&name(), &child).unwrap();
         } else {
             assert!(!succeeded, "{what}");
-            assert_eq!(repository.salvage().unwrap(), [], "{what}: the name is taken");
+            assert_eq!(repository.kept_refs().unwrap(), [], "{what}: the name is taken");
             perform(self.act, &self.home.top()).unwrap();
         }
         if self.act == Act::Fork {

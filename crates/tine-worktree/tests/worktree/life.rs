@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tine_worktree::{FoundState, Name, Repository, Start, Worktree};
+use tine_worktree::{FoundState, Holds, Name, Repository, Start, Worktree};
 
 use crate::looks::{holds, looks};
 use crate::support::{Home, NOW_MS, git, held, untouched, write};
@@ -76,10 +76,10 @@ fn an_unchanged_worktree_goes_without_a_trace_and_a_changed_one_is_kept() {
     assert_eq!(untouched(&home.top()), before);
 
     let name = Name::new("changed").unwrap();
-    let kept = home.repository().salvage().unwrap();
+    let kept = home.repository().kept_refs().unwrap();
     assert_eq!(
-        kept.iter().map(|kept| (kept.name.as_str(), kept.end.is_some())).collect::<Vec<_>>(),
-        [("changed", true)],
+        kept.iter().map(|kept| (kept.name.as_str(), kept.holds)).collect::<Vec<_>>(),
+        [("changed", Holds::Work)],
         "of what was unchanged no ref is left"
     );
     let back = home.repository().recover(&name, top.clone(), NOW_MS).unwrap();

@@ -17,7 +17,7 @@ use crate::support::{Home, NOW_MS, exactly, git, held, try_git, untouched};
 fn nothing_is_left(home: &Home, before: &str) {
     assert_eq!(untouched(&home.top()), before);
     assert_eq!(home.repository().worktrees().unwrap(), []);
-    assert_eq!(home.repository().salvage().unwrap(), []);
+    assert_eq!(home.repository().kept_refs().unwrap(), []);
     assert!(!home.path().join("worktrees/child").exists());
     assert_eq!(
         git(&home.top(), &["worktree", "list", "--porcelain"]).matches("worktree ").count(),
