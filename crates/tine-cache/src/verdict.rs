@@ -244,10 +244,8 @@ impl<'a> Case<'a> {
             return (Verdict::MarkerMisplaced, why);
         }
         // Nearer to the whole prefix than to what was known to be live: somebody else wrote it.
-        let known = match self.expected.exact {
-            true => self.expected.read,
-            false => self.scaled(self.expected.read),
-        };
+        let known =
+            if self.expected.exact { self.expected.read } else { self.scaled(self.expected.read) };
         if self.expected.gap > 0 && read > known.midpoint(prefix.max(known)) {
             return (Verdict::Ok, format!("read {} tokens, more than was expected", counted(read)));
         }

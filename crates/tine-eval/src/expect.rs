@@ -110,9 +110,10 @@ impl TryFrom<String> for CallPattern {
             None => (text.as_str(), None),
             Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').unwrap_or_default())),
         };
-        match tool.is_empty() || containing == Some("") {
-            true => Err(format!("`{text}` is no call: a call is `Tool` or `Tool(text)`")),
-            false => Ok(Self { tool: tool.to_owned(), containing: containing.map(str::to_owned) }),
+        if tool.is_empty() || containing == Some("") {
+            Err(format!("`{text}` is no call: a call is `Tool` or `Tool(text)`"))
+        } else {
+            Ok(Self { tool: tool.to_owned(), containing: containing.map(str::to_owned) })
         }
     }
 }

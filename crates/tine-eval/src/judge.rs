@@ -67,9 +67,10 @@ fn report(expect: &ReportExpect, text: Option<&str>, unmet: &mut Vec<String>) {
 fn calls(expect: &CallExpect, acts: &[Act], unmet: &mut Vec<String>) {
     let made = || {
         let tools: Vec<&str> = acts.iter().map(|act| &*act.tool).collect();
-        match tools.is_empty() {
-            true => "it called no tool".to_owned(),
-            false => format!("it called {}", shortened(&tools.join(", "))),
+        if tools.is_empty() {
+            "it called no tool".to_owned()
+        } else {
+            format!("it called {}", shortened(&tools.join(", ")))
         }
     };
     let is_made = |pattern: &CallPattern| acts.iter().any(|act| is(act, pattern));

@@ -61,12 +61,11 @@ impl CaseTools {
         let runs = |name: &String| {
             toolbox.get(name).is_some_and(|tool| tool.spec().effect == Effect::Runs)
         };
-        let place = match case.tools.iter().any(runs) {
-            false => place,
-            true => {
-                let wall = Wall::maintenance(vec![directory.clone()]);
-                place.with_enclosure(wall.raise(&directory, &Ground::here(secrets))?)
-            }
+        let place = if case.tools.iter().any(runs) {
+            let wall = Wall::maintenance(vec![directory.clone()]);
+            place.with_enclosure(wall.raise(&directory, &Ground::here(secrets))?)
+        } else {
+            place
         };
         let tools = Self {
             toolbox,

@@ -216,9 +216,8 @@ pub fn command_reads(
         return None;
     }
     let (reached, _) = reach(directory, &verdict.paths);
-    let literal = |path: PathBuf, glob: bool| match glob {
-        true => PathBuf::from(literal_folders(&path.to_string_lossy())),
-        false => path,
+    let literal = |path: PathBuf, glob: bool| {
+        if glob { PathBuf::from(literal_folders(&path.to_string_lossy())) } else { path }
     };
     let mut reads = CommandReads { paths: Vec::new(), is_complete: true };
     reads.paths.extend(reached.into_iter().map(|reached| CommandRead {

@@ -109,9 +109,8 @@ pub(crate) fn all_allowed<'a>(
     text: &str,
     reading: &CommandReading,
 ) -> bool {
-    let as_text = |pattern: &CommandPattern| match pattern.by_text {
-        false => pattern.text == text,
-        true => wildcard::allows(&pattern.text, text),
+    let as_text = |pattern: &CommandPattern| {
+        if pattern.by_text { wildcard::allows(&pattern.text, text) } else { pattern.text == text }
     };
     if patterns.clone().any(as_text) {
         return true;

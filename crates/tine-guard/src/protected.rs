@@ -87,9 +87,10 @@ pub fn is_protected(below: &Path) -> bool {
 
 /// Returns true if [`is_protected`] is true for a path of this one name. For whoever looks at very many.
 pub fn is_protected_name(name: &[u8]) -> bool {
-    let lower = match name.iter().any(u8::is_ascii_uppercase) {
-        true => Cow::Owned(name.to_ascii_lowercase()),
-        false => Cow::Borrowed(name),
+    let lower = if name.iter().any(u8::is_ascii_uppercase) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     };
     PROTECTED.binary_search_by(|known| known.as_bytes().cmp(&lower)).is_ok()
 }

@@ -153,10 +153,7 @@ impl NetworkReach {
     /// All of these, without those that others cover.
     pub fn new(destinations: impl IntoIterator<Item = Destination>) -> Result<Self, NetworkError> {
         let own = Self::widest(destinations.into_iter().collect());
-        match own.0.len() > DESTINATIONS_MAX {
-            true => Err(NetworkError::TooMany),
-            false => Ok(own),
-        }
+        if own.0.len() > DESTINATIONS_MAX { Err(NetworkError::TooMany) } else { Ok(own) }
     }
 
     fn widest(all: BTreeSet<Destination>) -> Self {
@@ -278,10 +275,7 @@ impl FromStr for NetworkReach {
         for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
             all.extend(parse(one)?);
         }
-        match all.is_empty() {
-            true => Err(NetworkError::Host(text.to_owned())),
-            false => Self::new(all),
-        }
+        if all.is_empty() { Err(NetworkError::Host(text.to_owned())) } else { Self::new(all) }
     }
 }
 

@@ -97,9 +97,10 @@ impl Reach {
                 format!(" and in {}", paths.join(", "))
             }
         };
-        let network = match self.network.is_none() {
-            true => "no network".to_owned(),
-            false => format!("network: {}", self.network),
+        let network = if self.network.is_none() {
+            "no network".to_owned()
+        } else {
+            format!("network: {}", self.network)
         };
         format!("confined: {writes}{more}, {network}")
     }
@@ -127,10 +128,8 @@ impl Reach {
         if wished.is_within(self) {
             return wished.clone();
         }
-        let writes = match self.writes == wished.writes {
-            true => self.writes.clone(),
-            false => Writes::Nowhere,
-        };
+        let writes =
+            if self.writes == wished.writes { self.writes.clone() } else { Writes::Nowhere };
         let own = match &writes {
             Writes::Notes(notes) => Some(notes),
             Writes::Anywhere | Writes::Directory | Writes::Nowhere => None,

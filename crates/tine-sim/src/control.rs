@@ -33,12 +33,11 @@ pub(crate) async fn advance(State(shared): State<Arc<Shared>>, body: Bytes) -> R
             return respond(StatusCode::BAD_REQUEST, &json!({"error": error}));
         }
     };
-    match shared.clock.try_advance(advance.advance_ms) {
-        true => respond(StatusCode::OK, &shown(&shared)),
-        false => {
-            let error = "this server's clock is not a manual one and goes by itself";
-            respond(StatusCode::CONFLICT, &json!({"error": error}))
-        }
+    if shared.clock.try_advance(advance.advance_ms) {
+        respond(StatusCode::OK, &shown(&shared))
+    } else {
+        let error = "this server's clock is not a manual one and goes by itself";
+        respond(StatusCode::CONFLICT, &json!({"error": error}))
     }
 }
 

@@ -210,10 +210,11 @@ impl Shared {
     }
 
     fn check_openai_model(&self, model: &str) -> Result<(), Refusal> {
-        match self.scenario.has_model(model) {
-            true => Ok(()),
-            false => Err(Refusal::new(404, format!("The model `{model}` does not exist"))
-                .with_code("model_not_found")),
+        if self.scenario.has_model(model) {
+            Ok(())
+        } else {
+            Err(Refusal::new(404, format!("The model `{model}` does not exist"))
+                .with_code("model_not_found"))
         }
     }
 

@@ -207,9 +207,10 @@ impl Shared {
                 }
             }
         }
-        match seen > BODY_BYTES_MAX {
-            true => Err(Refusal::new(413, "Request exceeds the maximum size of 32 MB")),
-            false => Ok(bytes.freeze()),
+        if seen > BODY_BYTES_MAX {
+            Err(Refusal::new(413, "Request exceeds the maximum size of 32 MB"))
+        } else {
+            Ok(bytes.freeze())
         }
     }
 

@@ -167,18 +167,18 @@ impl TryFrom<RawFault> for Fault {
             no_usage: raw.no_usage,
         };
         let Self { times, percent, within_ms, .. } = fault;
-        match fault == (Self { times, percent, within_ms, ..Self::default() }) {
-            true => Err(FaultError::Nothing),
-            false => Ok(fault),
+        if fault == (Self { times, percent, within_ms, ..Self::default() }) {
+            Err(FaultError::Nothing)
+        } else {
+            Ok(fault)
         }
     }
 }
 
 impl RawFault {
     fn check_options(&self) -> Result<(), FaultError> {
-        let needs = |given: bool, option, needs| match given {
-            true => Err(FaultError::Needs { option, needs }),
-            false => Ok(()),
+        let needs = |given: bool, option, needs| {
+            if given { Err(FaultError::Needs { option, needs }) } else { Ok(()) }
         };
         let no_status = self.status.is_none();
         needs(no_status && self.retry_after.is_some(), "retry_after", "status")?;

@@ -29,10 +29,7 @@ fn look(media_type: &str, data: &str) -> Result<(), Fault> {
     let known = PICTURES.iter().find(|(kind, _)| *kind == media_type);
     let (_, begin) = known.ok_or(Fault::Kind)?;
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    match data.starts_with(begin) && data.bytes().all(is_base64) {
-        true => Ok(()),
-        false => Err(Fault::Data),
-    }
+    if data.starts_with(begin) && data.bytes().all(is_base64) { Ok(()) } else { Err(Fault::Data) }
 }
 
 /// Refuses a block of Anthropic's that holds a picture or a document which nobody could show.
@@ -85,10 +82,9 @@ pub(crate) fn check_part(part: &Value) -> Result<(), Refusal> {
         inline.get(one).or_else(|| inline.get(other)).and_then(Value::as_str).unwrap_or_default()
     };
     let media_type = text("mimeType", "mime_type");
-    match media_type.starts_with("image/") && look(media_type, text("data", "data")).is_err() {
-        true => {
-            Err(Refusal::invalid("Unable to process input image. Please retry with another one."))
-        }
-        false => Ok(()),
+    if media_type.starts_with("image/") && look(media_type, text("data", "data")).is_err() {
+        Err(Refusal::invalid("Unable to process input image. Please retry with another one."))
+    } else {
+        Ok(())
     }
 }

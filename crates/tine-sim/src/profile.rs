@@ -176,9 +176,10 @@ fn of_model(model: &str) -> Option<Profile> {
         return Some(*profile);
     }
     let version = version(model.strip_prefix("gpt-")?);
-    match version.is_some_and(|version| version >= BREAKPOINTS_SINCE) {
-        true => Some(Profile::OpenAi),
-        false => Some(Profile::OpenAiLegacy),
+    if version.is_some_and(|version| version >= BREAKPOINTS_SINCE) {
+        Some(Profile::OpenAi)
+    } else {
+        Some(Profile::OpenAiLegacy)
     }
 }
 

@@ -164,9 +164,10 @@ impl TryFrom<f64> for HitRate {
     type Error = &'static str;
 
     fn try_from(rate: f64) -> Result<Self, &'static str> {
-        match (0.0..=1.0).contains(&rate) {
-            true => Ok(Self(rate)),
-            false => Err("`implicit_hit_rate` is a share, 0.0 to 1.0"),
+        if (0.0..=1.0).contains(&rate) {
+            Ok(Self(rate))
+        } else {
+            Err("`implicit_hit_rate` is a share, 0.0 to 1.0")
         }
     }
 }
@@ -315,9 +316,10 @@ impl TryFrom<String> for ScenarioName {
     fn try_from(name: String) -> Result<Self, RuleError> {
         let plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
-        match !name.is_empty() && name.bytes().all(plain) {
-            true => Ok(Self(name)),
-            false => Err(RuleError::Name(name)),
+        if !name.is_empty() && name.bytes().all(plain) {
+            Ok(Self(name))
+        } else {
+            Err(RuleError::Name(name))
         }
     }
 }

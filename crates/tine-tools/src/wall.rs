@@ -496,9 +496,12 @@ impl Wall {
         let mut without_programs = Vec::new();
         if is_covered {
             without_programs = self::without_programs(&roots, search_path);
-            grants.extend(roots.iter().map(|root| match without_programs.contains(root) {
-                true => Grant::new(root, Access::Look),
-                false => Grant::new(root, Access::Read),
+            grants.extend(roots.iter().map(|root| {
+                if without_programs.contains(root) {
+                    Grant::new(root, Access::Look)
+                } else {
+                    Grant::new(root, Access::Read)
+                }
             }));
         }
         Ok(Reading { grants, roots, without_programs, private })
@@ -571,9 +574,10 @@ impl Wall {
 
     /// One line for whoever meets the wall: the model, which may find another way.
     fn line(&self, gaps: &[Gap], is_linked: bool) -> String {
-        let network = match self.network.is_none() {
-            true => "no network".to_owned(),
-            false => format!("network by the proxy in HTTPS_PROXY: {}", self.network),
+        let network = if self.network.is_none() {
+            "no network".to_owned()
+        } else {
+            format!("network by the proxy in HTTPS_PROXY: {}", self.network)
         };
         if self.missing == Missing::RefuseCommands && gaps.contains(&Gap::Files) {
             return "confined: no command runs here, the kernel cannot confine it".to_owned();
@@ -590,9 +594,10 @@ impl Wall {
                 "reads only of programs and the directory, without secrets"
             }
         };
-        let git = match is_linked {
-            true => ", git commits here and changes no branch, tag, stash or setting",
-            false => "",
+        let git = if is_linked {
+            ", git commits here and changes no branch, tag, stash or setting"
+        } else {
+            ""
         };
         let more = match self.readable {
             Readable::Most => "; a person allows more by --network HOST:PORT and confine.writable",

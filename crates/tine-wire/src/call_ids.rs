@@ -79,9 +79,10 @@ impl CallIds {
             }
         }
         let said = message.blocks().iter().filter_map(id_of);
-        match said.eq(sent.iter().map(String::as_str)) {
-            true => None,
-            false => Some(renamed(message, format, &sent).with_seen(message.seen().to_vec())),
+        if said.eq(sent.iter().map(String::as_str)) {
+            None
+        } else {
+            Some(renamed(message, format, &sent).with_seen(message.seen().to_vec()))
         }
     }
 
@@ -116,10 +117,7 @@ impl CallIds {
     fn own(&mut self, said: &str, format: WireFormat, form: IdForm) -> String {
         let right = free(&self.taken, said, IdForm::of(format));
         self.taken.insert(right.clone());
-        let own = match form == IdForm::default() {
-            true => right,
-            false => free(&self.formed, &right, form),
-        };
+        let own = if form == IdForm::default() { right } else { free(&self.formed, &right, form) };
         self.formed.insert(own.clone());
         own
     }

@@ -161,9 +161,10 @@ impl Endpoint {
         let provider = parts.settings.model.provider;
         let samples = parts.temperature.is_some()
             || parts.extra.iter().any(|(name, _)| SAMPLING.contains(&name.as_str()));
-        match samples && is_versioned(provider) && version_in(headers).is_none() {
-            true => Some(version_before()),
-            false => Self::version_of_messages(provider, messages, headers),
+        if samples && is_versioned(provider) && version_in(headers).is_none() {
+            Some(version_before())
+        } else {
+            Self::version_of_messages(provider, messages, headers)
         }
     }
 

@@ -142,9 +142,10 @@ impl<'a> Places<'a> {
     fn at_or_before(self, items: usize) -> Option<Mark> {
         (0..items).rev().find_map(|item| {
             let (_, frame) = self.layout.frame(item);
-            let block = match self.marked {
-                true => frame.slots.last().map(|slot| slot.block),
-                false => frame.blocks.checked_sub(1),
+            let block = if self.marked {
+                frame.slots.last().map(|slot| slot.block)
+            } else {
+                frame.blocks.checked_sub(1)
             };
             block.map(|block| Mark { item, block })
         })

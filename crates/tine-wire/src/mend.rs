@@ -145,17 +145,16 @@ fn edits(format: WireFormat, message: &str) -> Option<String> {
         let is_own = !id.is_empty() && taken.insert(id.clone());
         // A number as a name becomes a text: the answers name it so.
         let is_text = written.is_some_and(|raw| raw.get().starts_with('"'));
-        new.push(match is_own {
-            true => (!is_text).then(|| id.clone()),
-            false => {
-                let base = if id.is_empty() { missing_id(position) } else { id.clone() };
-                let numbered = (2..).map(|number| format!("{base}_{number}"));
-                let mut candidates = std::iter::once(base.clone()).chain(numbered);
-                let is_free = |new: &String| !taken.contains(new) && !all.contains(new.as_str());
-                let free = candidates.find(is_free)?;
-                taken.insert(free.clone());
-                Some(free)
-            }
+        new.push(if is_own {
+            (!is_text).then(|| id.clone())
+        } else {
+            let base = if id.is_empty() { missing_id(position) } else { id.clone() };
+            let numbered = (2..).map(|number| format!("{base}_{number}"));
+            let mut candidates = std::iter::once(base.clone()).chain(numbered);
+            let is_free = |new: &String| !taken.contains(new) && !all.contains(new.as_str());
+            let free = candidates.find(is_free)?;
+            taken.insert(free.clone());
+            Some(free)
         });
     }
     let mut new = new.into_iter();

@@ -381,10 +381,7 @@ impl<'de> Deserialize<'de> for HeadParts {
                 .map(|(text, cache)| SystemBlock { text, cache: cache.map(read_lifetime) })
                 .collect(),
             tools: written.tools.into_iter().map(tool).collect(),
-            tool_order: match written.tools_as_given {
-                true => ToolOrder::AsGiven,
-                false => ToolOrder::ByName,
-            },
+            tool_order: if written.tools_as_given { ToolOrder::AsGiven } else { ToolOrder::ByName },
             cache_tools: written.cache_tools,
             tool_choice: match written.tool_choice {
                 WrittenChoice::Auto => ToolChoice::Auto,

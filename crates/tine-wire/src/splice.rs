@@ -62,9 +62,10 @@ impl Splice {
         let (mut same, mut limit) = (0, layout.items().min(self.hashes.len() - 1));
         while same < limit {
             let middle = (same + limit).div_ceil(2);
-            match layout.hash_at(middle) == self.hashes[middle] {
-                true => same = middle,
-                false => limit = middle - 1,
+            if layout.hash_at(middle) == self.hashes[middle] {
+                same = middle
+            } else {
+                limit = middle - 1
             }
         }
         same
@@ -100,9 +101,10 @@ impl Splice {
     pub(crate) fn marks_left(&self, messages: usize) -> (usize, Lifetime) {
         let (before, behind) = (self.split.before(self.ends[messages]), self.split.behind());
         let counted = [marks(&before), marks(&behind)];
-        let longest = match counted.iter().any(|(_, has_short)| *has_short) {
-            true => Lifetime::Short,
-            false => Lifetime::Long,
+        let longest = if counted.iter().any(|(_, has_short)| *has_short) {
+            Lifetime::Short
+        } else {
+            Lifetime::Long
         };
         (MARKS_MAX.saturating_sub(counted.iter().map(|(count, _)| count).sum()), longest)
     }

@@ -180,9 +180,10 @@ fn raw<'a>(
         let side =
             |mode: &str, object: &str| Side { mode: mode.to_owned(), object: object.to_owned() };
         let mut name = || fields.next().filter(|name| !name.is_empty()).map(path);
-        let from = match status.starts_with(['R', 'C']) {
-            true => Some(name().ok_or_else(|| wrong(head))?),
-            false => None,
+        let from = if status.starts_with(['R', 'C']) {
+            Some(name().ok_or_else(|| wrong(head))?)
+        } else {
+            None
         };
         let path = name().ok_or_else(|| wrong(head))?;
         let (before, after) = (side(before, before_object), side(after, after_object));

@@ -134,10 +134,7 @@ impl Git {
     ) -> Result<Vec<u8>, WorktreeError> {
         let arguments = owned(arguments);
         let output = self.output(&arguments, input)?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(failure(&arguments, &output)),
-        }
+        if output.status.success() { Ok(output.stdout) } else { Err(failure(&arguments, &output)) }
     }
 
     /// What a command prints, as text. For what git promises to be one.
@@ -209,9 +206,10 @@ impl Git {
 /// Reads what `git version` says.
 fn new_enough(said: &str) -> Result<String, WorktreeError> {
     let found = said.trim().trim_start_matches("git version ").to_owned();
-    match numbers(&found) >= numbers(OLDEST_GIT) {
-        true => Ok(found),
-        false => Err(WorktreeError::OldGit { found, oldest: OLDEST_GIT }),
+    if numbers(&found) >= numbers(OLDEST_GIT) {
+        Ok(found)
+    } else {
+        Err(WorktreeError::OldGit { found, oldest: OLDEST_GIT })
     }
 }
 
@@ -233,9 +231,10 @@ fn owned<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Vec<OsStrin
 fn failure(arguments: &[OsString], output: &Output) -> WorktreeError {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
-    let said = match said.is_empty() {
-        true => format!("{} without a word", output.status),
-        false => said.chars().take(SAID_CHARACTERS_MAX).collect(),
+    let said = if said.is_empty() {
+        format!("{} without a word", output.status)
+    } else {
+        said.chars().take(SAID_CHARACTERS_MAX).collect()
     };
     WorktreeError::Git { command: named(arguments), said }
 }

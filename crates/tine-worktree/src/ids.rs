@@ -17,10 +17,7 @@ macro_rules! object {
                 // SHA-1 or SHA-256.
                 let is_name = matches!(text.len(), 40 | 64)
                     && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-                match is_name {
-                    true => Ok(Self(text.to_owned())),
-                    false => Err(WorktreeError::Output { what: stringify!($name), text: text.to_owned() }),
-                }
+                if is_name { Ok(Self(text.to_owned())) } else { Err(WorktreeError::Output { what: stringify!($name), text: text.to_owned() }) }
             }
 
             /// The object's name in hexadecimal.
@@ -60,10 +57,7 @@ impl Name {
         let is_name = (1..=NAME_BYTES_MAX).contains(&text.len())
             && !text.starts_with('-')
             && text.bytes().all(is_plain);
-        match is_name {
-            true => Ok(Self(text.to_owned())),
-            false => Err(Refusal::Name(text.to_owned()).into()),
-        }
+        if is_name { Ok(Self(text.to_owned())) } else { Err(Refusal::Name(text.to_owned()).into()) }
     }
 
     /// The name as it is written.

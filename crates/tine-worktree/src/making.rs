@@ -109,9 +109,10 @@ impl<'a> Unfinished<'a> {
     /// Every file of the state, and the index as it was.
     pub(crate) fn fill(&self, state: &Snapshot) -> Result<(), WorktreeError> {
         // Of one that an older version kept only git knows which files are meant to be there.
-        match state.exact.is_none() && self.repository.sparse().is_some() {
-            true => self.check_out(state),
-            false => self.repository.fill(state, self.new.now_ms),
+        if state.exact.is_none() && self.repository.sparse().is_some() {
+            self.check_out(state)
+        } else {
+            self.repository.fill(state, self.new.now_ms)
         }
     }
 
@@ -228,12 +229,13 @@ impl<'a> Unfinished<'a> {
     }
 
     fn undo(&self) -> Result<(), WorktreeError> {
-        let forget = || match self.has_ref {
-            true => {
+        let forget = || {
+            if self.has_ref {
                 self.origin.delete_ref(&self.new.name.included_ref())?;
                 self.origin.delete_ref(&self.new.name.start_ref())
+            } else {
+                Ok(())
             }
-            false => Ok(()),
         };
         // While the files still say whose they are: whoever is cut short after this is tidied up after.
         forget()?;

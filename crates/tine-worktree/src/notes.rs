@@ -169,9 +169,10 @@ impl NotesRepository {
                 [OsStr::new("rev-parse"), OsStr::new("--quiet"), OsStr::new("--verify"), &object],
                 &[],
             )?;
-            let arguments: &[&str] = match is_known {
-                true => &["checkout", "--quiet", "--force", "HEAD", "--"],
-                false => &["clean", "--quiet", "-ffdx", "--"],
+            let arguments: &[&str] = if is_known {
+                &["checkout", "--quiet", "--force", "HEAD", "--"]
+            } else {
+                &["clean", "--quiet", "-ffdx", "--"]
             };
             self.git.run(arguments.iter().map(OsStr::new).chain([name]))?;
         }

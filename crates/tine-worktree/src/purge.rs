@@ -77,10 +77,7 @@ impl Repository {
             Ok(_) => Ok(true),
             Err(error) => {
                 let now = self.kept_refs()?.into_iter().find(|now| now.name == kept.name);
-                match now.is_some_and(|now| now.refs == kept.refs) {
-                    true => Err(error),
-                    false => Ok(false),
-                }
+                if now.is_some_and(|now| now.refs == kept.refs) { Err(error) } else { Ok(false) }
             }
         }
     }

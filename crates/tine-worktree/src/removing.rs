@@ -19,9 +19,10 @@ const OWN: u32 = 0o700;
 /// Removes the files of a worktree, then what git knows of it.
 pub(crate) fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), WorktreeError> {
     let Some(git_dir) = git_dir else { return remove_own(files) };
-    match names(files, git_dir) {
-        true => writable_then(files, || remove_files(files))?,
-        false => remove_own(files)?,
+    if names(files, git_dir) {
+        writable_then(files, || remove_files(files))?
+    } else {
+        remove_own(files)?
     }
     // The lock goes first: git itself removes what is left without one, and nobody takes it for half made.
     let lock = git_dir.join("locked");
@@ -56,9 +57,10 @@ fn remove_files(files: &Path) -> Result<(), WorktreeError> {
             continue;
         }
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
-        match is_folder {
-            true => remove_folder(&entry.path())?,
-            false => fs::remove_file(entry.path()).map_err(failed)?,
+        if is_folder {
+            remove_folder(&entry.path())?
+        } else {
+            fs::remove_file(entry.path()).map_err(failed)?
         }
     }
     fault::step().and_then(|()| fs::remove_file(files.join(DOT_GIT))).map_err(failed)?;

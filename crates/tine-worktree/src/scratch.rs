@@ -72,10 +72,7 @@ impl Scratch {
         copy_index(&checkout.index(), &self.index())?;
         // Written anew as one whole file, without what belongs to the checkout alone.
         let whole = ["--no-split-index", "--no-untracked-cache", "--no-fsmonitor"];
-        let git = match checkout.is_obeyed() {
-            true => checkout.git(),
-            false => self.beside_shared(checkout)?,
-        };
+        let git = if checkout.is_obeyed() { checkout.git() } else { self.beside_shared(checkout)? };
         let git = git.with_index(&self.index());
         git.run(["update-index", "--force-write-index"].into_iter().chain(whole)).map(drop)
     }

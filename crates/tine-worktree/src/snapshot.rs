@@ -280,16 +280,18 @@ impl Repository {
         }
         let add = ["add", "--all", "--sparse"];
         let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-        let added = match left_out.is_empty() {
-            true => git.run(add),
-            false => git.fed(add.into_iter().chain(listed), &wanted),
+        let added = if left_out.is_empty() {
+            git.run(add)
+        } else {
+            git.fed(add.into_iter().chain(listed), &wanted)
         };
         let Err(error) = added else { return Ok(()) };
         // The usual reason, which git says in many words: a repository that has no commit yet.
         let repositories = self.embedded(git)?;
-        match repositories.is_empty() {
-            true => Err(error),
-            false => Err(Refusal::Embedded(repositories).into()),
+        if repositories.is_empty() {
+            Err(error)
+        } else {
+            Err(Refusal::Embedded(repositories).into())
         }
     }
 
@@ -385,9 +387,10 @@ fn entries(listed: &[u8]) -> Result<Vec<Entry>, WorktreeError> {
 
 /// Lets the index of `git` look at these files again: an entry that is set anew was told nothing.
 fn look_at(git: &Git, overlooked: &[u8]) -> Result<(), WorktreeError> {
-    match overlooked.is_empty() {
-        true => Ok(()),
-        false => git.fed(["update-index", "-z", "--index-info"], overlooked).map(drop),
+    if overlooked.is_empty() {
+        Ok(())
+    } else {
+        git.fed(["update-index", "-z", "--index-info"], overlooked).map(drop)
     }
 }
 
@@ -445,10 +448,7 @@ fn refuse_embedded(before: &[Entry], after: &[Entry]) -> Result<(), WorktreeErro
         .filter(|entry| entry.is_repository() && !known(&entry.path))
         .map(|entry| entry.path.clone())
         .collect();
-    match embedded.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::Embedded(embedded).into()),
-    }
+    if embedded.is_empty() { Ok(()) } else { Err(Refusal::Embedded(embedded).into()) }
 }
 
 /// The commits of a snapshot, one on the other.

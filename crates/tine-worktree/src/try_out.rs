@@ -28,9 +28,10 @@ impl Repository {
         let head = Commit::parse(String::from_utf8_lossy(&head).trim_ascii_end())?;
         let (is_on_branch, branch) =
             git.answer(["symbolic-ref", "--quiet", "--short", "HEAD"], &[])?;
-        let branch = match is_on_branch {
-            true => String::from_utf8_lossy(&branch).trim_ascii_end().to_owned(),
-            false => BRANCH.to_owned(),
+        let branch = if is_on_branch {
+            String::from_utf8_lossy(&branch).trim_ascii_end().to_owned()
+        } else {
+            BRANCH.to_owned()
         };
         let format = git.text(["rev-parse", "--show-object-format"])?;
         fs::create_dir(to)

@@ -34,9 +34,10 @@ pub(crate) fn open(path: &Path, bytes_max: u64) -> io::Result<File> {
 pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = open(path, bytes_max)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
-    match u64::try_from(read).is_ok_and(|read| read <= bytes_max) {
-        true => Ok(bytes),
-        false => Err(too_large(bytes_max)),
+    if u64::try_from(read).is_ok_and(|read| read <= bytes_max) {
+        Ok(bytes)
+    } else {
+        Err(too_large(bytes_max))
     }
 }
 

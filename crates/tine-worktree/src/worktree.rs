@@ -155,10 +155,7 @@ impl Repository {
         let is_first = making == Making::First;
         let making = Unfinished::begin(self, new, making, state.base.as_str())?;
         making.fill(state)?;
-        let start = match is_first {
-            true => &making.with_exact(start)?,
-            false => start,
-        };
+        let start = if is_first { &making.with_exact(start)? } else { start };
         let scratch = self.take_index()?;
         let mut included = self.included(&scratch)?;
         let held = making.ignored_held()?;
@@ -471,13 +468,12 @@ impl Worktree {
         let is_start = ignored.is_empty()
             && self.is_unchanged(&state)
             && self.repository.ref_at(&self.name().end_ref())?.is_none();
-        let kept = match is_start {
-            true => None,
-            false => {
-                self.hold(&state)?;
-                let (files, commits) = self.progress(&state)?;
-                Some(Removed { end: state, files, commits })
-            }
+        let kept = if is_start {
+            None
+        } else {
+            self.hold(&state)?;
+            let (files, commits) = self.progress(&state)?;
+            Some(Removed { end: state, files, commits })
         };
         let git_dir = self.repository.git_dir();
         writable_then(git_dir, || Marker::leave(git_dir))?;

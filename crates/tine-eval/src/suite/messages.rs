@@ -46,9 +46,10 @@ fn message(raw: RawMessage, before: Option<&Message>) -> Result<Message, String>
             (Role::Assistant, text.into_iter().chain(calls).collect())
         }
     };
-    match blocks.is_empty() {
-        true => Err("it says nothing: it needs `text`, `calls` or `results`".to_owned()),
-        false => Ok(Message::new(role, blocks)),
+    if blocks.is_empty() {
+        Err("it says nothing: it needs `text`, `calls` or `results`".to_owned())
+    } else {
+        Ok(Message::new(role, blocks))
     }
 }
 

@@ -275,10 +275,11 @@ fn tools(
 
 fn fixture_in(directory: &Path, fixture: &str) -> Result<PathBuf, Wrong> {
     let path = directory.join(fixture);
-    match path.is_dir() {
-        true => Ok(path),
-        false => Err(Wrong::new(format!("the fixture `{fixture}` is not a directory"))
-            .hint("`fixture` is a directory beside the suite; each run works in a copy of it")),
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err(Wrong::new(format!("the fixture `{fixture}` is not a directory"))
+            .hint("`fixture` is a directory beside the suite; each run works in a copy of it"))
     }
 }
 

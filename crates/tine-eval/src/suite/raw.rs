@@ -174,9 +174,10 @@ impl TryFrom<f64> for Seconds {
     fn try_from(seconds: f64) -> Result<Self, Self::Error> {
         /// A day.
         const SECONDS_MAX: f64 = 86_400.0;
-        match seconds > 0.0 && seconds <= SECONDS_MAX {
-            true => Ok(Self(Duration::from_secs_f64(seconds))),
-            false => Err("`timeout` is a number of seconds, more than 0 and at most a day"),
+        if seconds > 0.0 && seconds <= SECONDS_MAX {
+            Ok(Self(Duration::from_secs_f64(seconds)))
+        } else {
+            Err("`timeout` is a number of seconds, more than 0 and at most a day")
         }
     }
 }

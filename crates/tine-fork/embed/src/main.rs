@@ -28,14 +28,11 @@ impl LlmClient for Oracle {
         if body.contains("Wait for the tide") {
             cancel.cancelled().await;
         }
-        let (block, stop) = match body.contains("2.4 m") {
-            true => (Block::Text("It is rising.".to_owned()), StopReason::EndTurn),
-            false => {
+        let (block, stop) = if body.contains("2.4 m") { (Block::Text("It is rising.".to_owned()), StopReason::EndTurn) } else {
                 let (id, input) = (ToolCallId("c1".to_owned()), RawJson::empty_object());
                 let name = "Tide".to_owned();
                 (Block::ToolUse { id, name, input: ToolInput::Valid(input) }, StopReason::ToolUse)
-            }
-        };
+            };
         on_progress(Progress::Event(&Event::Other));
         let message = Message::new(Role::Assistant, vec![block]);
         let usage = Usage { uncached: request.body.len() / 4, ..Usage::default() };

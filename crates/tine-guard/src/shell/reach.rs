@@ -43,9 +43,10 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
         }
         let shown = path.text.escape_debug();
         if path.tilde {
-            object(match path.text.starts_with('~') {
-                true => format!("`{shown}` is outside the directory"),
-                false => format!("`{shown}` depends on a variable"),
+            object(if path.text.starts_with('~') {
+                format!("`{shown}` is outside the directory")
+            } else {
+                format!("`{shown}` depends on a variable")
             });
             continue;
         }

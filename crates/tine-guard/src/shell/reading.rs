@@ -257,10 +257,7 @@ impl Command {
 
 /// The files that a program's name stands for: where it was found, and where links lead from there.
 fn files(name: &str, directory: &Path) -> Vec<PathBuf> {
-    let found = match name.contains('/') {
-        true => Some(directory.join(name)),
-        false => in_path(name),
-    };
+    let found = if name.contains('/') { Some(directory.join(name)) } else { in_path(name) };
     let Some(found) = found else { return Vec::new() };
     let real = real_path(&found).ok().filter(|real| {
         let name = real.file_name().and_then(|name| name.to_str()).unwrap_or_default();

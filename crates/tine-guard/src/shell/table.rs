@@ -82,12 +82,11 @@ pub(super) fn judge(words: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
             }
         };
     }
-    let why = match system::OF_THE_MACHINE.contains(&name.text.as_str()) {
-        true => {
-            "it shows the machine, and a command that runs unasked sees only its own part of it"
-        }
-        false => asked::why_asked(&name.text, arguments)
-            .unwrap_or("not on the list of commands that only read"),
+    let why = if system::OF_THE_MACHINE.contains(&name.text.as_str()) {
+        "it shows the machine, and a command that runs unasked sees only its own part of it"
+    } else {
+        asked::why_asked(&name.text, arguments)
+            .unwrap_or("not on the list of commands that only read")
     };
     Err(Refusal::new(name.at, &name.text, why))
 }

@@ -94,16 +94,18 @@ impl ShellText {
     /// Judges it as `bash -c` would run it. Never panics; takes time linear in the length of the text.
     pub fn verdict(&self, width: Width) -> &ShellVerdict {
         let is_too_long = self.text.len() > COMMAND_BYTES_MAX;
-        let strict = self.strict.get_or_init(|| match is_too_long {
-            true => {
+        let strict = self.strict.get_or_init(|| {
+            if is_too_long {
                 let why = format!("the command is longer than {COMMAND_BYTES_MAX} bytes");
                 ShellVerdict::refused(why)
+            } else {
+                self.judge_strictly()
             }
-            false => self.judge_strictly(),
         });
-        match strict.read_only || width != Width::Wide || is_too_long {
-            true => strict,
-            false => self.wide.get_or_init(|| self.judge_widely()),
+        if strict.read_only || width != Width::Wide || is_too_long {
+            strict
+        } else {
+            self.wide.get_or_init(|| self.judge_widely())
         }
     }
 

@@ -177,11 +177,10 @@ pub(super) fn check_thinking(
         ));
     }
     let temperature = fields.get("temperature").and_then(Value::as_f64);
-    match temperature.is_some_and(|temperature| temperature != 1.0) {
-        true => {
-            Err(Refusal::invalid("`temperature` may only be set to 1 when thinking is enabled."))
-        }
-        false => Ok(()),
+    if temperature.is_some_and(|temperature| temperature != 1.0) {
+        Err(Refusal::invalid("`temperature` may only be set to 1 when thinking is enabled."))
+    } else {
+        Ok(())
     }
 }
 
@@ -204,11 +203,10 @@ fn check_budget(tokens: Option<&Value>, budget: &Budget<'_>) -> Result<(), Refus
     let is_within = budget.purpose == Purpose::CountTokens
         || budget.betas.contains(&INTERLEAVED_BETA)
         || tokens < budget.max_tokens;
-    match is_within {
-        true => Ok(()),
-        false => {
-            Err(Refusal::invalid("`max_tokens` must be greater than `thinking.budget_tokens`."))
-        }
+    if is_within {
+        Ok(())
+    } else {
+        Err(Refusal::invalid("`max_tokens` must be greater than `thinking.budget_tokens`."))
     }
 }
 

@@ -47,10 +47,7 @@ pub(super) fn takes_budget(model: &str) -> bool {
 /// The `thinking.type` that leaving `thinking` out stands for.
 pub(super) fn default_thinking(model: &str) -> &'static str {
     // The generation that keeps its thinking thinks by itself.
-    match known(model).is_some_and(|model| model.version > (5, 0)) {
-        true => "adaptive",
-        false => "disabled",
-    }
+    if known(model).is_some_and(|model| model.version > (5, 0)) { "adaptive" } else { "disabled" }
 }
 
 #[cfg(test)]

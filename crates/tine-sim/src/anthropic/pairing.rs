@@ -63,13 +63,14 @@ fn check_calls<'t>(
         .map(|block| block.text_of("tool_use_id"))
         .collect();
     let open: Vec<&str> = calls(turn).filter(|id| !answered.contains(id)).collect();
-    match open.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(format!(
             "{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` block needs its `tool_result` in the next message.",
             turn.path,
             open.join(", ")
-        ))),
+        )))
     }
 }
 
@@ -102,11 +103,12 @@ fn check_results(turn: &Turn, before: Option<&Turn>) -> Result<(), Refusal> {
 fn check_system(turn: &Turn, before: Option<&Turn>, next: Option<&Turn>) -> Result<(), Refusal> {
     let is_after_user = before.is_some_and(|before| before.role == Role::User);
     let is_before_answer = next.is_none_or(|next| next.role == Role::Assistant);
-    match is_after_user && is_before_answer {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
+    if is_after_user && is_before_answer {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(format!(
             "{}: a \"system\" message must follow a user message and stand before an assistant message or last",
             turn.path
-        ))),
+        )))
     }
 }

@@ -316,11 +316,10 @@ fn check_block(block: &Block) -> Result<(), Refusal> {
 /// The form that the vendor demands of the ids of calls.
 fn check_id(path: &str, id: &str) -> Result<(), Refusal> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    match !id.is_empty() && id.bytes().all(is_word) {
-        true => Ok(()),
-        false => {
-            Err(Refusal::invalid(format!("{path}: String should match pattern '^[a-zA-Z0-9_-]+$'")))
-        }
+    if !id.is_empty() && id.bytes().all(is_word) {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(format!("{path}: String should match pattern '^[a-zA-Z0-9_-]+$'")))
     }
 }
 
@@ -361,8 +360,9 @@ fn message(value: Value, index: usize) -> Result<(Role, Vec<Block>), Refusal> {
     let blocks = content(value, &format!("{path}.content"))?;
     // Claude Code sends system messages that say nothing but the effort of the turn (its beta per-turn-control-2026-07-01).
     let says_settings = role == Role::System && fields.contains_key("output_config");
-    match blocks.is_empty() && !says_settings {
-        true => Err(Refusal::invalid(format!("{path}: messages must have non-empty content"))),
-        false => Ok((role, blocks)),
+    if blocks.is_empty() && !says_settings {
+        Err(Refusal::invalid(format!("{path}: messages must have non-empty content")))
+    } else {
+        Ok((role, blocks))
     }
 }

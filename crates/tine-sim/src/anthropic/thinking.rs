@@ -44,11 +44,12 @@ pub(super) fn check(block: &Block, content: &Digest, is_latest: bool) -> Result<
     if is_ours && text == expected.split('.').nth(1) && is_whole {
         return Ok(Binding::PrefixDiffers);
     }
-    Err(Refusal::invalid(match is_ours && is_latest {
-        true => format!(
+    Err(Refusal::invalid(if is_ours && is_latest {
+        format!(
             "{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"
-        ),
-        false => format!("{path}: Invalid `signature` in `thinking` block"),
+        )
+    } else {
+        format!("{path}: Invalid `signature` in `thinking` block")
     }))
 }
 

@@ -136,9 +136,10 @@ impl PrefixTree {
             self.roots.insert(*root, index);
         }
         let Some(walk) = self.walk(root, tokens, None) else { return self.roots[root] };
-        let at = match walk.in_edge == self.nodes[&walk.node].edge.len() {
-            true => walk.node,
-            false => self.split(walk.node, walk.in_edge),
+        let at = if walk.in_edge == self.nodes[&walk.node].edge.len() {
+            walk.node
+        } else {
+            self.split(walk.node, walk.in_edge)
         };
         match tokens.get(walk.depth..) {
             None | Some([]) => at,

@@ -73,17 +73,14 @@ impl Request {
                 check_breakpoints(item, &format!("{name}[{index}]"), Api::Chat)?;
             }
         }
-        match request.messages.is_empty() {
-            true => Err(Refusal::invalid(
-                "Invalid 'messages': empty array, expected at least one message",
-            )),
-            false => {
-                check_pairs(&request.messages)?;
-                if let Some(host) = host {
-                    host.check_ids(&request.messages)?;
-                }
-                check_pictures(&request.messages, profile).map(|()| request)
+        if request.messages.is_empty() {
+            Err(Refusal::invalid("Invalid 'messages': empty array, expected at least one message"))
+        } else {
+            check_pairs(&request.messages)?;
+            if let Some(host) = host {
+                host.check_ids(&request.messages)?;
             }
+            check_pictures(&request.messages, profile).map(|()| request)
         }
     }
 
@@ -251,11 +248,12 @@ fn check_pairs(messages: &[Value]) -> Result<(), Refusal> {
 }
 
 fn check_answered(open: &[&str]) -> Result<(), Refusal> {
-    match open.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(format!(
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
             open.join(", ")
-        ))),
+        )))
     }
 }

@@ -13,9 +13,10 @@ impl Shared {
         let profile = |model: &str| self.profile(model, Endpoint::Chat);
         let request = Request::parse(&arrival.body, profile, self.scenario.host);
         let asked = request.as_ref().map(|request| self.profile(&request.model, Endpoint::Chat));
-        let account = match asked.is_ok_and(Profile::is_own_server) {
-            true => arrival.scope().unwrap_or_default(),
-            false => self.openai_account(arrival)?,
+        let account = if asked.is_ok_and(Profile::is_own_server) {
+            arrival.scope().unwrap_or_default()
+        } else {
+            self.openai_account(arrival)?
         };
         let request = request?;
         self.check_openai_model(&request.model)?;
@@ -47,14 +48,13 @@ impl Shared {
             unknown_events: fault.is_some_and(|fault| fault.unknown_events),
         };
         drop(state);
-        let frames = match request.stream {
-            true => chat::frames(&head, &answer),
-            false => vec![chat::json_body(&head, &answer)],
+        let frames = if request.stream {
+            chat::frames(&head, &answer)
+        } else {
+            vec![chat::json_body(&head, &answer)]
         };
-        let lines = match profile.is_engine() {
-            true => render::answer(&answer),
-            false => chat::lines(&head, &answer),
-        };
+        let lines =
+            if profile.is_engine() { render::answer(&answer) } else { chat::lines(&head, &answer) };
         let written = Written { profile, prompt, charge, answer: lines };
         Ok(self.sent(frames, &chat::dialect(), (fault, request.stream), &answer, written))
     }

@@ -85,9 +85,10 @@ impl Shared {
             unknown_events: fault.is_some_and(|fault| fault.unknown_events),
         };
         drop(state);
-        let frames = match request.stream {
-            true => anthropic::frames(&head, &answer),
-            false => vec![anthropic::json_body(&head, &answer)],
+        let frames = if request.stream {
+            anthropic::frames(&head, &answer)
+        } else {
+            vec![anthropic::json_body(&head, &answer)]
         };
         let written = Written { profile, prompt: flattened.prompt, charge, answer: Vec::new() };
         Ok(self.sent(frames, &anthropic::dialect(), (fault, request.stream), &answer, written))

@@ -59,9 +59,10 @@ impl Shared {
             unknown_events: fault.is_some_and(|fault| fault.unknown_events),
         };
         drop(state);
-        let frames = match request.stream {
-            true => responses::frames(&head, &answer),
-            false => vec![responses::json_body(&head, &answer)],
+        let frames = if request.stream {
+            responses::frames(&head, &answer)
+        } else {
+            vec![responses::json_body(&head, &answer)]
         };
         let prompt = flattened.rendered.prompt;
         let written = Written { profile, prompt, charge, answer: Vec::new() };
@@ -71,8 +72,9 @@ impl Shared {
 
 /// Reasoning in words, or nothing of it.
 fn summary(thinking: &str, is_wanted: bool) -> Value {
-    match is_wanted && !thinking.is_empty() {
-        true => json!([{"type": "summary_text", "text": thinking}]),
-        false => json!([]),
+    if is_wanted && !thinking.is_empty() {
+        json!([{"type": "summary_text", "text": thinking}])
+    } else {
+        json!([])
     }
 }

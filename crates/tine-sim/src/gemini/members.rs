@@ -143,10 +143,7 @@ const TOOL_CONFIG: Shape = Shape::object(
 pub(super) fn check(fields: &Map<String, Value>, request: &'static Shape) -> Result<(), Refusal> {
     let found = strangers(fields, request, Spelling::Google);
     let lines: Vec<String> = found.iter().map(unknown).collect();
-    match lines.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::invalid(lines.join("\n"))),
-    }
+    if lines.is_empty() { Ok(()) } else { Err(Refusal::invalid(lines.join("\n"))) }
 }
 
 fn unknown(stranger: &Stranger<'_>) -> String {

@@ -73,9 +73,10 @@ fn expiry(fields: &Value, now_ms: u64) -> Result<Option<u64>, Refusal> {
             Refusal::invalid("Invalid value at 'cached_content.expire_time': expected a UTC time")
         })?,
     };
-    match expires_ms > now_ms {
-        true => Ok(Some(expires_ms)),
-        false => Err(Refusal::invalid("`expire_time` must be in the future.")),
+    if expires_ms > now_ms {
+        Ok(Some(expires_ms))
+    } else {
+        Err(Refusal::invalid("`expire_time` must be in the future."))
     }
 }
 
@@ -191,12 +192,13 @@ impl CachedContents {
         now_ms: u64,
     ) -> Result<Resource, Refusal> {
         let resource = self.find(scope, name, now_ms)?;
-        match resource.model == model {
-            true => Ok(resource.clone()),
-            false => Err(Refusal::invalid(format!(
+        if resource.model == model {
+            Ok(resource.clone())
+        } else {
+            Err(Refusal::invalid(format!(
                 "Model used by GenerateContent request (models/{model}) and CachedContent (models/{}) has to be the same.",
                 resource.model
-            ))),
+            )))
         }
     }
 

@@ -29,8 +29,9 @@ pub(super) fn check(signature: &str, model: &str) -> Result<(), Refusal> {
     let is_ours = signature
         .split_at_checked(HALF)
         .is_some_and(|(name, digits)| digits == check_digits(name, model));
-    match is_ours || signature == SENTINEL {
-        true => Ok(()),
-        false => Err(Refusal::invalid("Corrupted thought signature.")),
+    if is_ours || signature == SENTINEL {
+        Ok(())
+    } else {
+        Err(Refusal::invalid("Corrupted thought signature."))
     }
 }

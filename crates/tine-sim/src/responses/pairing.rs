@@ -56,13 +56,14 @@ fn check_follower(item: &Item, before: Option<&Item>) -> Result<(), Refusal> {
         let id = before.text("id");
         before.kind() == "reasoning" && (id.is_empty() || id == required)
     });
-    match is_there {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
+    if is_there {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(format!(
             "Item '{}' of type '{}' was provided without its required 'reasoning' item: '{required}'.",
             item.text("id"),
             item.kind()
         ))
-        .at("input")),
+        .at("input"))
     }
 }

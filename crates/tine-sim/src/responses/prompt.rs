@@ -99,14 +99,15 @@ fn check_bytes(item: &Item) -> Result<(), Refusal> {
         [SEAL, text, prefix, check] => *check == check_digits(text, prefix, summary),
         _ => false,
     };
-    match is_whole {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
+    if is_whole {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(format!(
             "The encrypted content for item {} could not be verified.",
             item.text("id")
         ))
         .with_code("invalid_encrypted_content")
-        .at(format!("{}.encrypted_content", item.path))),
+        .at(format!("{}.encrypted_content", item.path)))
     }
 }
 

@@ -57,10 +57,7 @@ impl ItemIds {
         let mut next = |prefix: &str, number: u64| {
             format!("{prefix}_sim_{number:06}{}", needs.take().unwrap_or_default())
         };
-        let message = match has_text(answer) {
-            true => next("msg", number()),
-            false => String::new(),
-        };
+        let message = if has_text(answer) { next("msg", number()) } else { String::new() };
         let calls = call_ids.into_iter().map(|call| (next("fc", number()), call)).collect();
         let reasoning = reasoning.map_or_else(String::new, |number| format!("rs_sim_{number:06}"));
         Self { reasoning, message, calls }

@@ -206,9 +206,10 @@ impl Background {
             format!("{name}  [running; of the agent that this one was forked from]  {line}")
         });
         let lines: Vec<String> = own.chain(above).collect();
-        match lines.is_empty() {
-            true => "no command of this agent runs in the background".to_owned(),
-            false => lines.join("\n"),
+        if lines.is_empty() {
+            "no command of this agent runs in the background".to_owned()
+        } else {
+            lines.join("\n")
         }
     }
 
@@ -238,14 +239,15 @@ impl Background {
         if let Some(command) = lock(&self.commands).get(name) {
             return Ok(Arc::clone(command));
         }
-        Err(Failure::new(match self.above().any(|(above, _)| above == name) {
-            true => format!(
+        Err(Failure::new(if self.above().any(|(above, _)| above == name) {
+            format!(
                 "`{name}` is a command of the agent that this one was forked from: use what it serves; only that agent reads and stops it"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "no command in the background is named `{name}`; those of an earlier session have ended with it\n{}",
                 self.list()
-            ),
+            )
         }))
     }
 }

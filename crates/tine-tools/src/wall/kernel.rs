@@ -55,10 +55,8 @@ impl Restriction {
             ABI::Unsupported => None,
             version => Some(rules(grants, version)?),
         };
-        let filter = match support.filter {
-            true => filter::program(&calls::rules(sockets, metadata)),
-            false => None,
-        };
+        let filter =
+            if support.filter { filter::program(&calls::rules(sockets, metadata)) } else { None };
         let privileges = match metadata {
             Metadata::Kept => CapabilitySet::empty(),
             // Root may work in a directory that belongs to somebody else, as it does in containers.

@@ -213,10 +213,7 @@ impl Repositories {
         {
             return named.clone();
         }
-        let named = match may_name(own) {
-            true => git::repositories_in_index(own, top),
-            false => Vec::new(),
-        };
+        let named = if may_name(own) { git::repositories_in_index(own, top) } else { Vec::new() };
         let named: Vec<PathBuf> = named.into_iter().map(|path| path.join(".git")).collect();
         lock(&self.indexes).insert(own.to_owned(), (stamp, named.clone()));
         named
@@ -225,10 +222,8 @@ impl Repositories {
     /// The folders that a repository keeps its things in, those where commands may write: itself, or where a `.git` file or a link
     /// leads, and the one that it shares with others.
     fn own_folders(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
-        let own = match path.is_file() {
-            true => settings::named_by_git_file(path),
-            false => Some(path.to_owned()),
-        };
+        let own =
+            if path.is_file() { settings::named_by_git_file(path) } else { Some(path.to_owned()) };
         let shared = own.as_deref().and_then(settings::named_by_commondir);
         own.into_iter().chain(shared).filter_map(|folder| {
             let real = folder.canonicalize().ok()?;

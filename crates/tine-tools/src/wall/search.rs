@@ -162,9 +162,10 @@ impl<'a> Search<'a> {
             if is_git {
                 self.note_repository(entry.path());
             } else if is_protected(Path::new(&name)) {
-                match self.seen.protected.len() < PROTECTED_MAX {
-                    true => self.seen.protected.push(entry.path()),
-                    false => self.seen.is_complete = false,
+                if self.seen.protected.len() < PROTECTED_MAX {
+                    self.seen.protected.push(entry.path())
+                } else {
+                    self.seen.is_complete = false
                 }
             }
         }
@@ -190,9 +191,10 @@ impl<'a> Search<'a> {
     }
 
     fn note_repository(&mut self, path: PathBuf) {
-        match self.seen.repositories.len() < REPOSITORIES_MAX {
-            true => self.seen.repositories.push(path),
-            false => self.seen.is_complete = false,
+        if self.seen.repositories.len() < REPOSITORIES_MAX {
+            self.seen.repositories.push(path)
+        } else {
+            self.seen.is_complete = false
         }
     }
 

@@ -192,12 +192,11 @@ pub(super) fn supervise(arguments: &[OsString]) -> io::Result<u8> {
         || shared.leaves_nothing.load(Ordering::SeqCst);
     let Left { any: left_behind, stay } = {
         let _ending = shared.ending.lock().unwrap_or_else(PoisonError::into_inner);
-        match is_stopped {
-            true => {
-                end_descendants();
-                Left::default()
-            }
-            false => end_left_behind(),
+        if is_stopped {
+            end_descendants();
+            Left::default()
+        } else {
+            end_left_behind()
         }
     };
     let (code, signal) = (status.exit_status(), status.terminating_signal());

@@ -82,9 +82,10 @@ fn settings(parts: &HeadParts) -> String {
                 Object::new().string("type", "enabled").raw("budget_tokens", &tokens.to_string())
             }
         };
-        let object = match parts.drop_foreign_thinking {
-            true => object.raw("block_binding", DROP_FOREIGN_THINKING),
-            false => object,
+        let object = if parts.drop_foreign_thinking {
+            object.raw("block_binding", DROP_FOREIGN_THINKING)
+        } else {
+            object
         };
         let object = extra::inside(parts, "thinking", object);
         text.push_str(&format!(",\"thinking\":{}", object.end()));

@@ -83,8 +83,11 @@ pub(crate) fn block(raw: &RawValue, index: usize) -> Result<Block, ReadError> {
 /// A result holds texts, images and documents. A result inside a result means nothing to any provider; it is
 /// kept as unknown, which also bounds the depth of the reading.
 fn result_content(content: Option<&RawValue>, at: &str) -> Result<Vec<Block>, ReadError> {
-    read::blocks(content, at, |raw, index| match raw.get().contains("\"tool_result\"") {
-        true => Ok(Block::Unknown(RawJson::from_raw(raw))),
-        false => block(raw, index),
+    read::blocks(content, at, |raw, index| {
+        if raw.get().contains("\"tool_result\"") {
+            Ok(Block::Unknown(RawJson::from_raw(raw)))
+        } else {
+            block(raw, index)
+        }
     })
 }

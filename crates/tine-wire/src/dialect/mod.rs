@@ -192,10 +192,7 @@ impl Dialect {
         if head.splice.is_some() {
             return None;
         }
-        let scheme = match self.refuses_marks() {
-            true => CacheScheme::Automatic,
-            false => head.scheme,
-        };
+        let scheme = if self.refuses_marks() { CacheScheme::Automatic } else { head.scheme };
         let text = std::str::from_utf8(&head.bytes).ok()?;
         let names = self.left_out.iter().filter_map(Member::of_requests);
         let cuts = cut::cuts_of_head(text, names);

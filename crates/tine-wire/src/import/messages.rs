@@ -140,9 +140,10 @@ pub(super) fn joined_items<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> 
     let mut items = Vec::new();
     for text in texts {
         let text = text?;
-        match text.starts_with('[') {
-            true => items.extend(serde_json::from_str::<Vec<&RawValue>>(text).ok()?),
-            false => items.push(serde_json::from_str(text).ok()?),
+        if text.starts_with('[') {
+            items.extend(serde_json::from_str::<Vec<&RawValue>>(text).ok()?)
+        } else {
+            items.push(serde_json::from_str(text).ok()?)
         }
     }
     let items: Vec<&str> = items.into_iter().map(RawValue::get).collect();

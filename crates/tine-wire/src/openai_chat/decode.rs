@@ -308,14 +308,13 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     let mut fields = GrowingObject::parse(raw).map_err(|error| DecodeError::protocol(at, error))?;
     let has_role = fields.text("role").is_some();
     let is_changed = fields.move_legacy_call() || !has_role;
-    let message = match is_changed {
-        false => reply::message(WireFormat::OpenAiChat, raw.get())?,
-        true => {
-            let mut named = GrowingObject::default();
-            named.append_text("role", "assistant");
-            named.extend(&fields);
-            reply::message(WireFormat::OpenAiChat, &named.to_json())?
-        }
+    let message = if is_changed {
+        let mut named = GrowingObject::default();
+        named.append_text("role", "assistant");
+        named.extend(&fields);
+        reply::message(WireFormat::OpenAiChat, &named.to_json())?
+    } else {
+        reply::message(WireFormat::OpenAiChat, raw.get())?
     };
     let mut counted = Assembly::default();
     counted.take_usage(&chunk, choices.first());

@@ -221,9 +221,10 @@ fn assistant(message: &Message) -> Vec<Piece> {
     let mut kept = 0;
     let mut is_reasoning_lost = false;
     for item in items {
-        let json = match is_reasoning_lost {
-            true => &parts::without_member(item.raw.get(), "id"),
-            false => item.raw.get(),
+        let json = if is_reasoning_lost {
+            &parts::without_member(item.raw.get(), "id")
+        } else {
+            item.raw.get()
         };
         match item.blocks.as_slice() {
             // Two calls of one id could not be told apart when they are answered.

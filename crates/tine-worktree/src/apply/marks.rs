@@ -48,10 +48,7 @@ impl Repository {
             let skipped = tree.len() + 1;
             marked.extend(parts(&said).filter_map(|name| name.get(skipped..)).map(path));
         }
-        match marked.is_empty() {
-            true => Ok(()),
-            false => Err(Obstacle::MarksThere(marked).into()),
-        }
+        if marked.is_empty() { Ok(()) } else { Err(Obstacle::MarksThere(marked).into()) }
     }
 
     /// Refuses to take out of the checkout what was committed there since the state `before`, and stands as it was committed.
@@ -68,9 +65,6 @@ impl Repository {
         let goes = differences(&git, &ours.work_tree, undone)?.into_iter().map(|found| found.path);
         let is_committed = |path: &PathBuf| since.contains(path) && !open.contains(path);
         let committed: Vec<PathBuf> = goes.filter(is_committed).collect();
-        match committed.is_empty() {
-            true => Ok(()),
-            false => Err(Obstacle::Committed(committed).into()),
-        }
+        if committed.is_empty() { Ok(()) } else { Err(Obstacle::Committed(committed).into()) }
     }
 }

@@ -175,17 +175,16 @@ impl Repository {
             return Ok(Applied { outcome: Outcome::Conflicts, files, conflicts, mended });
         }
         self.refuse_committed(before.clone(), &ours.snapshot, &tree)?;
-        let outcome = match files.is_empty() {
-            true => Outcome::Nothing,
-            false => {
-                let before = Snapshot::read(&self.git(), before)?;
-                let after = tree_of(&self.git(), &after)?;
-                let except = self.changed_since((&before, &after), &ours.snapshot, &tree)?;
-                let back = Some(Back { to: &before, except });
-                let plan = Plan::make(self, &ours, &tree)?.by(Sources { back, work: None });
-                plan.carry_out(self, &room, &ours, None)?;
-                Outcome::Written
-            }
+        let outcome = if files.is_empty() {
+            Outcome::Nothing
+        } else {
+            let before = Snapshot::read(&self.git(), before)?;
+            let after = tree_of(&self.git(), &after)?;
+            let except = self.changed_since((&before, &after), &ours.snapshot, &tree)?;
+            let back = Some(Back { to: &before, except });
+            let plan = Plan::make(self, &ours, &tree)?.by(Sources { back, work: None });
+            plan.carry_out(self, &room, &ours, None)?;
+            Outcome::Written
         };
         self.forget_undone(&refs)?;
         Ok(Applied { outcome, files, conflicts, mended })

@@ -58,16 +58,18 @@ pub(super) fn take(target: &Path, slot: &Path) -> io::Result<()> {
 }
 
 fn swap(one: &Path, other: &Path) -> io::Result<()> {
-    match fault::exchanges() {
-        true => Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?),
-        false => Err(Errno::INVAL.into()),
+    if fault::exchanges() {
+        Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+    } else {
+        Err(Errno::INVAL.into())
     }
 }
 
 fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    match fault::exchanges() {
-        true => Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?),
-        false => Err(Errno::INVAL.into()),
+    if fault::exchanges() {
+        Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+    } else {
+        Err(Errno::INVAL.into())
     }
 }
 

@@ -146,16 +146,15 @@ impl<'a> Plan<'a> {
         }
         for (index, path) in new.iter().enumerate() {
             let (staged, slot) = (tree.join(path), slots.join((first + index).to_string()));
-            let old = match index < self.replaced.len() {
-                true => look(&repository.top().join(path)).ok().flatten().as_ref().map(Seen::of),
-                false => None,
+            let old = if index < self.replaced.len() {
+                look(&repository.top().join(path)).ok().flatten().as_ref().map(Seen::of)
+            } else {
+                None
             };
             let print = take_staged(&staged, &slot, (old, modes.get(*path).copied()))
                 .map_err(|source| WorktreeError::file("stage", &staged, source))?;
-            let step = match index < self.replaced.len() {
-                true => Step::Replace(print),
-                false => Step::Add(print),
-            };
+            let step =
+                if index < self.replaced.len() { Step::Replace(print) } else { Step::Add(print) };
             seen.push(old);
             journal.targets.push(Target { path: (*path).clone(), step });
         }
@@ -284,8 +283,5 @@ fn refuse_changed(
     let said = git.run(["diff-files", "--ignore-submodules=dirty", "--name-only", "-z"])?;
     let changed: Vec<PathBuf> =
         parts(&said).map(path).filter(|path| touched.contains(path.as_path())).collect();
-    match changed.is_empty() {
-        true => Ok(()),
-        false => Err(Obstacle::Changed(changed).into()),
-    }
+    if changed.is_empty() { Ok(()) } else { Err(Obstacle::Changed(changed).into()) }
 }

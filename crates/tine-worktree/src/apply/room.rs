@@ -61,9 +61,10 @@ impl Room {
     }
 
     fn entered(repository: &Repository, own: PathBuf, lock: File) -> Result<Self, WorktreeError> {
-        let home = match device(&own)? == device(repository.top())? {
-            true => own.clone(),
-            false => repository.top().join(BESIDE),
+        let home = if device(&own)? == device(repository.top())? {
+            own.clone()
+        } else {
+            repository.top().join(BESIDE)
         };
         refuse_link(&home)?;
         let mut room = Self { lock: Arc::new(lock), own, home, mended: None };

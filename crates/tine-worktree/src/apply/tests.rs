@@ -113,9 +113,10 @@ fn collect(top: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Looked>) {
             collect(top, &path, found);
             continue;
         }
-        let content = match about.is_symlink() {
-            true => fs::read_link(&path).unwrap().display().to_string(),
-            false => fs::read_to_string(&path).unwrap(),
+        let content = if about.is_symlink() {
+            fs::read_link(&path).unwrap().display().to_string()
+        } else {
+            fs::read_to_string(&path).unwrap()
         };
         let looked = (content, about.mode(), (about.mtime(), about.mtime_nsec()));
         found.insert(path.strip_prefix(top).unwrap().to_owned(), looked);
@@ -379,10 +380,7 @@ fn first_death(
         let number = (before + after) / 2;
         let (copy, top) = scene.copy();
         assert!(dies(test, what, number, &top));
-        match is_there(&top) {
-            true => (after, found) = (number, Some((copy, top))),
-            false => before = number,
-        }
+        if is_there(&top) { (after, found) = (number, Some((copy, top))) } else { before = number }
     }
     let (copy, top) = found.expect("it was at no step so");
     assert!(top.join(".git/tine/change").exists());

@@ -50,9 +50,10 @@ impl Change<'_> {
             Err(_) if self.head_is()? == Some(HeadIs::New) => self.finish(),
             Err(error) => {
                 let kept = self.roll_back()?;
-                match kept.is_empty() {
-                    true => Err(error),
-                    false => Err(WorktreeError::TakenBack { why: Box::new(error), kept }),
+                if kept.is_empty() {
+                    Err(error)
+                } else {
+                    Err(WorktreeError::TakenBack { why: Box::new(error), kept })
                 }
             }
         }
@@ -236,9 +237,10 @@ impl Change<'_> {
 
     /// Refuses a path above which a link came meanwhile.
     fn refuse_astray(&self, path: &Path) -> Result<(), WorktreeError> {
-        match self.is_astray(path)? {
-            true => Err(Obstacle::Changed(vec![path.to_owned()]).into()),
-            false => Ok(()),
+        if self.is_astray(path)? {
+            Err(Obstacle::Changed(vec![path.to_owned()]).into())
+        } else {
+            Ok(())
         }
     }
 
@@ -308,9 +310,10 @@ impl Change<'_> {
     /// Where HEAD stands; `None` if it is no part of the change.
     pub(super) fn head_is(&self) -> Result<Option<HeadIs>, WorktreeError> {
         let Some(head) = &self.journal.head else { return Ok(None) };
-        let now = match self.repository.is_strange() {
-            true => detached(self.repository)?,
-            false => self.repository.ref_at("HEAD")?,
+        let now = if self.repository.is_strange() {
+            detached(self.repository)?
+        } else {
+            self.repository.ref_at("HEAD")?
         };
         Ok(Some(match now {
             Some(now) if now == head.old => HeadIs::Old,
@@ -379,10 +382,7 @@ impl Change<'_> {
             Err(source) => return Err(WorktreeError::file("make", &lock, source)),
         }
         step(&lock)?;
-        match self.index_is(head)? {
-            true => Ok(()),
-            false => Err(Obstacle::HeadMoved.into()),
-        }
+        if self.index_is(head)? { Ok(()) } else { Err(Obstacle::HeadMoved.into()) }
     }
 
     fn index_is(&self, head: &HeadMove) -> Result<bool, WorktreeError> {
@@ -423,10 +423,10 @@ impl Change<'_> {
 
     fn unlock_index(&self) -> Result<(), WorktreeError> {
         let lock = self.index_lock();
-        match self.is_ours(&lock)? {
-            true => fs::remove_file(&lock)
-                .map_err(|source| WorktreeError::file("remove", &lock, source)),
-            false => Ok(()),
+        if self.is_ours(&lock)? {
+            fs::remove_file(&lock).map_err(|source| WorktreeError::file("remove", &lock, source))
+        } else {
+            Ok(())
         }
     }
 
@@ -447,8 +447,9 @@ fn step(path: &Path) -> Result<(), WorktreeError> {
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(from)?.is_symlink() {
-        true => std::os::unix::fs::symlink(fs::read_link(from)?, to),
-        false => fs::copy(from, to).map(drop),
+    if fs::symlink_metadata(from)?.is_symlink() {
+        std::os::unix::fs::symlink(fs::read_link(from)?, to)
+    } else {
+        fs::copy(from, to).map(drop)
     }
 }

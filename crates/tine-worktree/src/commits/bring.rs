@@ -117,13 +117,12 @@ impl<'a> Bringing<'a> {
         };
         merged.files = file_changes(&git, &self.ours.snapshot.base_tree, &tree)?;
         let plan = Plan::make(self.repository, &self.ours, &work)?;
-        let outcome = match dry_run {
-            true => Outcome::WouldWrite,
-            false => {
-                self.repository.set_ref(&name.before_ref(), &self.ours.snapshot.work)?;
-                self.write(plan, &head, &index)?;
-                Outcome::Written
-            }
+        let outcome = if dry_run {
+            Outcome::WouldWrite
+        } else {
+            self.repository.set_ref(&name.before_ref(), &self.ours.snapshot.work)?;
+            self.write(plan, &head, &index)?;
+            Outcome::Written
         };
         Ok(Merged { outcome, head, is_fast_forward, commits, ..merged })
     }
@@ -152,9 +151,10 @@ impl<'a> Bringing<'a> {
         let index = index.run()?;
         let mut conflicts = work.conflicts;
         conflicts.extend(index.conflicts);
-        match conflicts.is_empty() {
-            true => Ok(Carried::To { work: work.tree, index: index.tree }),
-            false => Ok(Carried::Conflicts(conflicts)),
+        if conflicts.is_empty() {
+            Ok(Carried::To { work: work.tree, index: index.tree })
+        } else {
+            Ok(Carried::Conflicts(conflicts))
         }
     }
 

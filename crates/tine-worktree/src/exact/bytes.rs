@@ -199,9 +199,10 @@ fn sizes(git: &Git, files: &[(Regular<'_>, Conversion)]) -> Result<Vec<u64>, Wor
         git.fed(["cat-file", "--batch-check=%(objectsize)", "--buffer"], asked.as_bytes())?;
     let said = String::from_utf8_lossy(&said);
     let sizes: Vec<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
-    match sizes.len() == files.len() {
-        true => Ok(sizes),
-        false => Err(WorktreeError::Output { what: "list of sizes", text: first_line(&said) }),
+    if sizes.len() == files.len() {
+        Ok(sizes)
+    } else {
+        Err(WorktreeError::Output { what: "list of sizes", text: first_line(&said) })
     }
 }
 

@@ -79,9 +79,10 @@ impl Repository {
             .collect();
         let lost = lost(self, look.work, look.scratch, &regular)?;
         note.flags = self.flags(look, &regular)?;
-        let tree = match lost.is_empty() {
-            true => look.work_tree.clone(),
-            false => self.tree_of_bytes(look, &lost, &mut note.verbatim)?,
+        let tree = if lost.is_empty() {
+            look.work_tree.clone()
+        } else {
+            self.tree_of_bytes(look, &lost, &mut note.verbatim)?
         };
         if tree == *look.work_tree && note == Note::default() {
             return Ok(None);
@@ -183,11 +184,10 @@ impl Repository {
             is_kept.push(copied.is_ok());
         }
         let git = Git::at(&folder).with("GIT_DIR", self.common_dir().as_os_str());
-        let said = match names.is_empty() {
-            true => Vec::new(),
-            false => {
-                git.fed(["hash-object", "-w", "--no-filters", "--stdin-paths"], names.as_bytes())?
-            }
+        let said = if names.is_empty() {
+            Vec::new()
+        } else {
+            git.fed(["hash-object", "-w", "--no-filters", "--stdin-paths"], names.as_bytes())?
         };
         fault::step().and_then(|()| fs::remove_dir_all(&folder)).map_err(failed)?;
         let said = String::from_utf8_lossy(&said).into_owned();

@@ -265,9 +265,10 @@ impl Reading {
         let name = crate::shell::syntax::name_length(rest);
         let rest = rest[name..].trim_start_matches([' ', '\t']);
         let Some(file) = rest.strip_prefix('<') else {
-            return match rest.starts_with(['[', '$']) {
-                true => wrong("getline", "where it reads is not certain"),
-                false => Ok(()),
+            return if rest.starts_with(['[', '$']) {
+                wrong("getline", "where it reads is not certain")
+            } else {
+                Ok(())
             };
         };
         let file = file.trim_start();

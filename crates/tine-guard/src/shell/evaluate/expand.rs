@@ -255,9 +255,10 @@ fn check_unquoted(with: &Template) -> Judged<()> {
         Part::Parameter { quoted, .. } | Part::Command { quoted, .. } => *quoted,
         _ => false,
     };
-    match with.parts.iter().any(divided) {
-        true => Err(Refusal::new(with.at, "", "a quote inside an expansion without quotes")),
-        false => Ok(()),
+    if with.parts.iter().any(divided) {
+        Err(Refusal::new(with.at, "", "a quote inside an expansion without quotes"))
+    } else {
+        Ok(())
     }
 }
 

@@ -54,9 +54,10 @@ pub(super) fn of(name: &str, arguments: &[Word], input: &Value) -> Option<Value>
         name if PASSERS.contains(&name) => {
             let values = matches!(name, "head" | "tail");
             let files = operands().any(|word| !(values && super::value::is_number(&word.text)));
-            match files || name == "uniq" && letters('c') {
-                true => Value::Any,
-                false => input.clone().without_texts(),
+            if files || name == "uniq" && letters('c') {
+                Value::Any
+            } else {
+                input.clone().without_texts()
             }
         }
         "cut" | "awk" | "gawk" | "mawk" => of_field(name, arguments, input),
@@ -150,9 +151,10 @@ fn of_git(arguments: &[Word]) -> Value {
         "rev-parse" => {
             let known =
                 ["--short", "--abbrev-ref", "--show-toplevel", "--verify", "--git-dir", "-q"];
-            match words.iter().all(|word| known.contains(word) || !word.starts_with('-')) {
-                true => Value::Names,
-                false => Value::Any,
+            if words.iter().all(|word| known.contains(word) || !word.starts_with('-')) {
+                Value::Names
+            } else {
+                Value::Any
             }
         }
         "rev-list" | "merge-base" | "symbolic-ref" | "ls-files" | "describe" | "tag"
@@ -162,9 +164,10 @@ fn of_git(arguments: &[Word]) -> Value {
             Value::Names
         }
         "ls-tree" | "diff" | "show" | "diff-tree" if says("--name-only") && all => {
-            match name.text == "show" && !words.iter().any(|word| plain_format(word)) {
-                true => Value::Any,
-                false => Value::Names,
+            if name.text == "show" && !words.iter().any(|word| plain_format(word)) {
+                Value::Any
+            } else {
+                Value::Names
             }
         }
         "branch" if says("--show-current") => Value::Names,

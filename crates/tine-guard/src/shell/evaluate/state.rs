@@ -116,9 +116,10 @@ impl Evaluator<'_> {
                     ["globstar", "nullglob", "dotglob", "failglob", "nocaseglob", "nocasematch"];
                 let (first, rest) = arguments.split_at(1);
                 let known = rest.iter().all(|word| OPTIONS.contains(&word.text.as_str()));
-                match matches!(text(&first[0]).as_str(), "-s" | "-u" | "-q") && known {
-                    true => Ok(()),
-                    false => refuse(name, "not on the list of what `shopt` may change"),
+                if matches!(text(&first[0]).as_str(), "-s" | "-u" | "-q") && known {
+                    Ok(())
+                } else {
+                    refuse(name, "not on the list of what `shopt` may change")
                 }
             }
             "unset" => {

@@ -141,9 +141,12 @@ impl Variables {
         let mut all = BTreeMap::new();
         for name in self.0.keys().chain(other.0.keys()) {
             // Names that a text may set stand in nobody's environment.
-            let outside = || match super::names::may_be_set(name) {
-                true => Value::text(""),
-                false => super::names::from_outside(name).unwrap_or(Value::Any),
+            let outside = || {
+                if super::names::may_be_set(name) {
+                    Value::text("")
+                } else {
+                    super::names::from_outside(name).unwrap_or(Value::Any)
+                }
             };
             let one = self.0.get(name).cloned().unwrap_or_else(outside);
             let two = other.0.get(name).cloned().unwrap_or_else(outside);

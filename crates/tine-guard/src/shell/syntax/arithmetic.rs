@@ -13,10 +13,7 @@ impl Parser<'_> {
     pub(super) fn arithmetic(&mut self, close: &str) -> Result<Arithmetic, Refusal> {
         let stops = &close.as_bytes()[..1];
         let expression = self.nested(|parser| parser.expression(stops))?;
-        match self.eat(close) {
-            true => Ok(expression),
-            false => self.refuse(2, WHY),
-        }
+        if self.eat(close) { Ok(expression) } else { self.refuse(2, WHY) }
     }
 
     /// Reads an expression up to one of the bytes, which stays.

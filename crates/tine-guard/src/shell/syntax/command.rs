@@ -276,9 +276,6 @@ impl Parser<'_> {
     /// A list that is not empty.
     pub(super) fn whole_list(&mut self, stops: &[&str]) -> Read<List> {
         let list = self.nested(|parser| parser.list(stops))?;
-        match list.is_empty() {
-            true => self.refuse(2, MISSING),
-            false => Ok(list),
-        }
+        if list.is_empty() { self.refuse(2, MISSING) } else { Ok(list) }
     }
 }

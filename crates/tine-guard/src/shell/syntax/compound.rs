@@ -248,9 +248,10 @@ impl Parser<'_> {
 
     fn word_in_condition(&mut self) -> Read<Template> {
         let word = self.word()?;
-        match word.parts.is_empty() {
-            true => self.refuse(2, "a condition of this kind is not judged"),
-            false => Ok(word),
+        if word.parts.is_empty() {
+            self.refuse(2, "a condition of this kind is not judged")
+        } else {
+            Ok(word)
         }
     }
 

@@ -97,11 +97,10 @@ impl Parser<'_> {
     fn check_expansion(&mut self, quoted: bool) {
         let rest = &self.rest()[1..];
         let inner = rest.strip_prefix('{').unwrap_or(rest);
-        let length = match inner.starts_with('?') {
-            true => 1,
-            false => inner
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(inner.len()),
+        let length = if inner.starts_with('?') {
+            1
+        } else {
+            inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inner.len())
         };
         let (name, closed) = (&inner[..length], inner[length..].starts_with('}'));
         if name.is_empty() || rest.starts_with('{') && !closed {
@@ -169,11 +168,10 @@ impl Parser<'_> {
     /// What is left of a `${…}` of a rare kind.
     fn rest_of_expansion(&mut self, quoted: bool) -> Read<Part> {
         let with = Box::new(self.operand(quoted, &[])?);
-        match self.eat("}") {
-            true => {
-                Ok(Part::Parameter { name: String::new(), change: Change::Other(with), quoted })
-            }
-            false => self.refuse(1, EXPANSION),
+        if self.eat("}") {
+            Ok(Part::Parameter { name: String::new(), change: Change::Other(with), quoted })
+        } else {
+            self.refuse(1, EXPANSION)
         }
     }
 
@@ -197,10 +195,7 @@ impl Parser<'_> {
         if self.eat("/") {
             let _ = self.eat("/") || self.eat("#") || self.eat("%");
             let pattern = Box::new(self.operand(false, b"/")?);
-            let with = match self.eat("/") {
-                true => self.operand(quoted, &[])?,
-                false => Template::default(),
-            };
+            let with = if self.eat("/") { self.operand(quoted, &[])? } else { Template::default() };
             return Ok(Change::Replace { pattern, with: Box::new(with) });
         }
         if self.eat(":") {

@@ -229,9 +229,10 @@ impl<'a> Parser<'a> {
     /// Counts a command.
     pub(super) fn count(&mut self) -> Result<(), Refusal> {
         self.commands += 1;
-        match self.commands > COMMANDS_MAX {
-            true => self.refuse(1, &format!("more than {COMMANDS_MAX} commands are not judged")),
-            false => Ok(()),
+        if self.commands > COMMANDS_MAX {
+            self.refuse(1, &format!("more than {COMMANDS_MAX} commands are not judged"))
+        } else {
+            Ok(())
         }
     }
 
@@ -310,9 +311,10 @@ impl<'a> Parser<'a> {
         after: usize,
     ) -> Result<(), Refusal> {
         let end = std::mem::replace(&mut self.at, start);
-        let body = match here.quoted {
-            true => Template::text(start, self.slice(start, end)),
-            false => self.until(end, |parser| parser.nested(Self::document_text))?,
+        let body = if here.quoted {
+            Template::text(start, self.slice(start, end))
+        } else {
+            self.until(end, |parser| parser.nested(Self::document_text))?
         };
         if let Some(slot) = self.documents.get_mut(here.index) {
             *slot = body;

@@ -245,9 +245,10 @@ impl Parser<'_> {
                 if matches!(bare, "1" | "2") || digits == 0 && bare == "/dev/null" {
                     return Ok(true);
                 }
-                let redirect = match copies(bare) && !bare.is_empty() {
-                    true => Redirect::Copy,
-                    false => Redirect::Output(target),
+                let redirect = if copies(bare) && !bare.is_empty() {
+                    Redirect::Copy
+                } else {
+                    Redirect::Output(target)
                 };
                 (redirect, Some("only descriptors 1 and 2 may be joined"))
             }

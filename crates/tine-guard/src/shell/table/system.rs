@@ -93,17 +93,19 @@ fn begins_with(parsed: &Parsed<'_>, words: &[&str]) -> bool {
 }
 
 fn tput_asks(parsed: &Parsed<'_>) -> Result<(), Refusal> {
-    match begins_with(parsed, &["cols", "lines", "colors"]) {
-        true => Ok(()),
-        false => refuse_first(parsed, "tput", "`tput` may only ask for cols, lines and colors"),
+    if begins_with(parsed, &["cols", "lines", "colors"]) {
+        Ok(())
+    } else {
+        refuse_first(parsed, "tput", "`tput` may only ask for cols, lines and colors")
     }
 }
 
 /// Names of machines would be looked up in the network.
 fn getent_local(parsed: &Parsed<'_>) -> Result<(), Refusal> {
-    match begins_with(parsed, &["passwd", "group", "services", "protocols", "shells"]) {
-        true => Ok(()),
-        false => refuse_first(parsed, "getent", "not on the list of what `getent` may look up"),
+    if begins_with(parsed, &["passwd", "group", "services", "protocols", "shells"]) {
+        Ok(())
+    } else {
+        refuse_first(parsed, "getent", "not on the list of what `getent` may look up")
     }
 }
 

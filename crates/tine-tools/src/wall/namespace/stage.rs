@@ -161,20 +161,18 @@ fn map(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
 /// Builds the view, restricts itself, and runs the command. `mapped` is the user and group that have another number in the namespaces.
 /// Where the network is another command's, all is done there.
 fn inner(mapped: Option<(u32, u32)>, way: Way) -> Result<u8, Report> {
-    let input = match way.reads {
-        true => {
-            let input = socket().and_then(handover::await_input);
-            Some(input.map_err(|error| failed("take the input", error))?)
-        }
-        false => None,
+    let input = if way.reads {
+        let input = socket().and_then(handover::await_input);
+        Some(input.map_err(|error| failed("take the input", error))?)
+    } else {
+        None
     };
     let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
-    let listeners = match setup.rules.has_loopback && !way.joins {
-        true => {
-            let listening = loopback::listen(&setup.listen);
-            listening.map_err(|error| failed("open the network", error))?
-        }
-        false => Vec::new(),
+    let listeners = if setup.rules.has_loopback && !way.joins {
+        let listening = loopback::listen(&setup.listen);
+        listening.map_err(|error| failed("open the network", error))?
+    } else {
+        Vec::new()
     };
     let lent = match &job {
         Job::Command { lends_network: true, .. } => {

@@ -98,10 +98,7 @@ pub(super) async fn connect(
     let (allowed, denied): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(allowed);
     if let (true, Some(address)) = (allowed.is_empty(), denied.first()) {
         let address = Destination { host: Host::Address(address.to_canonical()), port };
-        return Err(match is_named {
-            true => Denied::Machine(address),
-            false => Denied::Inside(address),
-        });
+        return Err(if is_named { Denied::Machine(address) } else { Denied::Inside(address) });
     }
     let reached = match (upstream, allowed.first()) {
         (Some(proxy), _) if is_named => {
@@ -124,10 +121,8 @@ pub(super) async fn connect(
 /// public address, and either on a machine only where the address was named.
 pub(super) fn may_be_at(reach: &NetworkReach, host: &Host, at: SocketAddr) -> bool {
     let (address, port) = (at.ip().to_canonical(), at.port());
-    let is_reached = match reach.names(host, port) {
-        true => is_of_a_network(address),
-        false => is_public(address),
-    };
+    let is_reached =
+        if reach.names(host, port) { is_of_a_network(address) } else { is_public(address) };
     reach.names(&Host::Address(address), port) || is_reached && !is_of_this_machine(address)
 }
 

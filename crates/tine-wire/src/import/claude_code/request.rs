@@ -249,9 +249,10 @@ impl Parts {
                 () => return None,
             };
             let place = list.get_mut(index)?;
-            *place = match mark.is_of("messages") {
-                false => with_mark(place, mark.value.get())?,
-                true => with_mark_on(place, mark.number(3)?, mark.value.get())?,
+            *place = if mark.is_of("messages") {
+                with_mark_on(place, mark.number(3)?, mark.value.get())?
+            } else {
+                with_mark(place, mark.value.get())?
             };
         }
         Some(self)

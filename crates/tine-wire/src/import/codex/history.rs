@@ -48,10 +48,7 @@ impl<'a> History<'a> {
         }
         self.items.push(Read { item, message });
         // Items of one answer are joined, and no answer has as many as this allows on the average.
-        match self.items.len() > ITEMS_MAX {
-            true => Err(ImportError::TooMany),
-            false => Ok(()),
-        }
+        if self.items.len() > ITEMS_MAX { Err(ImportError::TooMany) } else { Ok(()) }
     }
 
     /// Puts what a compaction left in the place of the items so far. Old ones wrote a summary only, and what the user had
