@@ -169,12 +169,8 @@ impl Subject {
     fn of(call: &Call<'_>) -> Result<Self, String> {
         let arguments = call.arguments().map_err(String::clone)?;
         let kind = Kind::of(call.tool);
-        match kind {
-            Kind::Unknown => return Ok(Self::Unknown),
-            Kind::Crew => return Ok(Self::Crew(crew_text(arguments))),
-            Kind::Read | Kind::Write | Kind::Search | Kind::Command | Kind::Script => {}
-        }
-        if let Some(field) = arguments.first_nested() {
+        let may_nest = matches!(kind, Kind::Unknown | Kind::Crew);
+        if let Some(field) = arguments.first_nested().filter(|_| !may_nest) {
             return Err(format!(
                 "`{}` must be a plain value, not a list or an object",
                 shown(field)

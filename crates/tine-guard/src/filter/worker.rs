@@ -42,24 +42,6 @@ impl WorkerFilter {
         Self { origin, ..self }
     }
 
-    /// What a model should know that reads or searches in the directory that its worktree was made of, which it may. `None`
-    /// for every other call.
-    pub fn read_note(&self, tool: &str, input: &RawJson) -> Option<String> {
-        let field = match tool {
-            "FileRead" => "file_path",
-            "Glob" | "Grep" => "path",
-            _ => return None,
-        };
-        let arguments: serde_json::Value = serde_json::from_str(input.as_str()).ok()?;
-        let written = arguments.get(field)?.as_str()?;
-        let own = self.own(written)?;
-        Some(format!(
-            "note: `{}` is in the directory that your worktree was made of, and may differ from yours; in your worktree it is `{}`",
-            shown(written),
-            shown(&own.to_string_lossy())
-        ))
-    }
-
     /// Where a file of the origin is in the worktree; `None` for paths elsewhere.
     fn own(&self, written: &str) -> Option<PathBuf> {
         let path = normalise(&self.worktree.path().join(written));
