@@ -14,8 +14,8 @@ use tine_model::{
     Block, BoundaryKind, CacheScheme, EntryId, Message, ModelSettings, RawJson, Role, Thinking,
 };
 use tine_wire::{
-    Assembled, Head, HeadParts, Mark, MarkPoints, RequestOptions, ToolDeclaration, assemble,
-    first_difference, framer,
+    Assembled, CallIds, Head, HeadParts, IdForm, Mark, MarkPoints, RequestOptions,
+    ToolDeclaration, assemble, first_difference, framer,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -70,7 +70,12 @@ impl<'a> Talk<'a> {
         Self { head, history, points, client, sent: Vec::new(), seen }
     }
 
+    /// Adds a message, with the ids that a conversation gives its calls.
     pub(crate) fn push(&mut self, message: Message) {
+        let mut ids = CallIds::default();
+        self.history.iter().for_each(|item| ids.note(&item.message));
+        let format = self.head.format();
+        let message = ids.place(&message, format, IdForm::default()).unwrap_or(message);
         self.history.push(EntryId(self.history.len() as i64 + 1), Arc::new(message));
     }
 
