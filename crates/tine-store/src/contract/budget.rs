@@ -4,6 +4,7 @@ use tine_model::{AgentId, Cap, CapReached, RequestId, Standing, Usage};
 
 use super::sample::{
     agent_id, caps_of, create, fork, fork_of, lease, plain_notice, request_of, reserve_of,
+    three_deep,
 };
 use super::{Fixture, refused};
 use crate::{
@@ -13,14 +14,6 @@ use crate::{
 
 /// Tokens of a request of [`request_of`].
 const EACH: u64 = 105;
-
-/// A root (1), its fork (2), and the fork of that (3).
-async fn three_deep(store: &dyn Store) -> Result<(AgentId, AgentId, AgentId)> {
-    let root = create(store, 1).await?;
-    fork(store, root, 2, ForkFrom::LastEntry).await?;
-    fork(store, agent_id(2), 3, ForkFrom::LastEntry).await?;
-    Ok((root, agent_id(2), agent_id(3)))
-}
 
 fn workers_of(parent: AgentId, numbers: std::ops::Range<u64>) -> ForkRequest {
     let mut request = fork_of(parent, numbers.start, ForkFrom::LastEntry);

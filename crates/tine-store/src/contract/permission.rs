@@ -2,19 +2,13 @@
 
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, PermissionState};
 
-use super::sample::{agent_id, ask_of, create, fork, permission_id, plain_notice, yes_to};
+use super::sample::{
+    agent_id, ask_of, create, fork, permission_id, plain_notice, three_deep, yes_to,
+};
 use super::{Fixture, refused};
 use crate::{
     AnswerPermission, AskPermission, ForkFrom, Kill, PermissionFilter, Result, Store, StoreError,
 };
-
-/// A root (1), its fork (2), and the fork of that (3).
-async fn three_deep(store: &dyn Store) -> Result<(AgentId, AgentId, AgentId)> {
-    let root = create(store, 1).await?;
-    fork(store, root, 2, ForkFrom::LastEntry).await?;
-    fork(store, agent_id(2), 3, ForkFrom::LastEntry).await?;
-    Ok((root, agent_id(2), agent_id(3)))
-}
 
 async fn ids(
     store: &dyn Store,

@@ -73,6 +73,14 @@ pub(super) async fn fork(
     Ok(forked[0].clone())
 }
 
+/// A root (1), its fork (2), and the fork of that (3).
+pub(super) async fn three_deep(store: &dyn Store) -> Result<(AgentId, AgentId, AgentId)> {
+    let root = create(store, 1).await?;
+    fork(store, root, 2, ForkFrom::LastEntry).await?;
+    fork(store, agent_id(2), 3, ForkFrom::LastEntry).await?;
+    Ok((root, agent_id(2), agent_id(3)))
+}
+
 /// A message with an arbitrary body.
 pub fn message(text: &str) -> NewEntry {
     NewEntry {
