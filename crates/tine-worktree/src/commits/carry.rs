@@ -5,11 +5,11 @@
 //! uncommitted work, so its commits may contain that: then what the worktree began with is the base, and all that the commits hold
 //! beyond it comes. If the commits left it out, HEAD is the base, and the user's work stays uncommitted beside what comes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::apply::{paths_of, with_differences};
-use crate::diff::{Difference, differences};
+use crate::diff::{Difference, differences, paths_between};
 use crate::error::WorktreeError;
 use crate::git::Git;
 use crate::ids::{Commit, Tree};
@@ -84,15 +84,14 @@ impl Carry<'_> {
     }
 
     /// Paths at which the commits do not contain what the worktree began with, and could.
-    fn left_out(&self) -> Result<HashSet<PathBuf>, WorktreeError> {
+    fn left_out(&self) -> Result<BTreeSet<PathBuf>, WorktreeError> {
         let sides = Sides {
             base: Base::OfOurs(self.began_head),
             ours: self.began.0.as_str(),
             theirs: self.merged.0.as_str(),
         };
         let both = merge_by_path(self.git, self.place, sides)?;
-        let found = differences(self.git, &both.tree, self.merged.1)?;
-        let mut left_out: HashSet<PathBuf> = found.into_iter().map(|found| found.path).collect();
+        let mut left_out = paths_between(self.git, &both.tree, self.merged.1)?;
         // In conflict is what was worked on further.
         for conflict in both.conflicts {
             for path in conflict.others.iter().chain([&conflict.path]) {
