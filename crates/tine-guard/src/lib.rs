@@ -46,7 +46,7 @@ pub use judge::{allowed_by_rule, judge, judge_read};
 pub use look_alike::{LookAlike, TextUse, look_alikes};
 pub use machine::shows_machine;
 pub use offer::{OfferedRule, offered_rules};
-pub use paths::{PathPlace, place_of};
+pub use paths::{PathPlace, normalise, place_of};
 pub use protected::{
     HOME_STARTERS, REPOSITORIES_WITHIN, REPOSITORY_OPERATIONS, REPOSITORY_SETTINGS, is_protected,
     is_protected_name, starts_programs, steers_agents,

@@ -29,7 +29,7 @@ pub fn place_of(directory: &Path, path: &str) -> PathPlace {
 }
 
 /// Removes `.` and resolves `..`; at the root `..` stays at the root, as it does for the system.
-pub(crate) fn normalise(path: &Path) -> PathBuf {
+pub fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

@@ -21,10 +21,8 @@ pub(crate) struct Ground {
     real: Arc<Path>,
     /// The only directories that may be written to; `None` for no such limit.
     writable: Option<Arc<[Arc<Root>]>>,
-    /// What no tool opens.
-    refused: Option<Withheld>,
-    /// Whether that is all that may be a secret: then what the system keeps from others counts too.
-    secrets_refused: bool,
+    /// Secrets that no tool opens. What the system keeps from others counts too.
+    secrets: Option<Withheld>,
     judged: Option<Arc<Path>>,
 }
 
@@ -68,13 +66,7 @@ impl Ground {
     pub(crate) fn new(directory: &Path) -> Self {
         let home = Root::open(directory).ok().map(Arc::new);
         let real = home.as_ref().map_or(directory, |home| home.path()).into();
-        Self { home, real, writable: None, refused: None, secrets_refused: false, judged: None }
-    }
-
-    /// The same limits in another directory.
-    pub(crate) fn moved(&self, directory: &Path) -> Self {
-        let Self { home, real, .. } = Self::new(directory);
-        Self { home, real, judged: None, ..self.clone() }
+        Self { home, real, writable: None, secrets: None, judged: None }
     }
 
     pub(crate) fn real(&self) -> &Path {
@@ -85,12 +77,8 @@ impl Ground {
         Self { judged: Some(real.into()), ..self.clone() }
     }
 
-    pub(crate) fn with_refused(self, refused: Withheld) -> Self {
-        Self { refused: Some(refused), ..self }
-    }
-
     pub(crate) fn with_secrets_refused(self, secrets: Withheld) -> Self {
-        Self { secrets_refused: true, ..self.with_refused(secrets) }
+        Self { secrets: Some(secrets), ..self }
     }
 
     pub(crate) fn with_write_roots(self, roots: &[PathBuf]) -> Result<Self, RootError> {
@@ -133,12 +121,13 @@ impl Ground {
 
     /// Whether no tool may open this path, which is absolute.
     pub(crate) fn refuses(&self, path: &Path) -> bool {
-        self.refused.as_ref().is_some_and(|refused| refused(path))
-            || self.secrets_refused && is_private_setting(Path::new(SETTINGS), path)
+        self.secrets
+            .as_ref()
+            .is_some_and(|secrets| secrets(path) || is_private_setting(Path::new(SETTINGS), path))
     }
 
     pub(crate) fn refuses_secrets(&self) -> bool {
-        self.secrets_refused
+        self.secrets.is_some()
     }
 
     /// What was judged. A call that nobody has judged may use links that stay in the directory, no others.

@@ -1,9 +1,11 @@
 //! Paths as a call writes them, made absolute.
 //!
-//! `..` is resolved in the text, exactly as the guard does it, so that what was judged is what is
+//! `..` is resolved in the text, by the guard's own rule, so that what was judged is what is
 //! opened. Nothing here decides whether a path may be used.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use tine_guard::normalise;
 
 use crate::tool::Failure;
 
@@ -28,21 +30,6 @@ pub(crate) fn resolve(directory: &Path, field: &str, text: &str) -> Result<PathB
         return Err(Failure::new(format!("`{field}` is longer than {PATH_BYTES_MAX} bytes")));
     }
     Ok(path)
-}
-
-/// Removes `.` and resolves `..` in an absolute path; at the root `..` stays at the root.
-pub(crate) fn normalise(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::RootDir | Component::Prefix(_) | Component::Normal(_) => out.push(component),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

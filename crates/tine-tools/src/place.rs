@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tine_guard::normalise;
 #[cfg(feature = "repl")]
 use tine_model::RawJson;
 use tine_model::{SEEN_LINES_MAX, SeenFile};
@@ -14,7 +15,7 @@ use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
 use crate::leftover::call_variable;
 use crate::output_watcher::OutputWatcher;
-use crate::paths::{normalise, resolve};
+use crate::paths::resolve;
 use crate::tool::Failure;
 #[cfg(feature = "repl")]
 use crate::tool::ToolOutput;
@@ -181,12 +182,6 @@ impl Place {
         Ok(Self { ground: self.ground.clone().with_write_roots(roots)?, ..self })
     }
 
-    /// The same place, where no tool opens what `refused` names, by its written or its real path: what belongs to the owner of
-    /// the place. Bash is not concerned.
-    pub fn with_refused(self, refused: Withheld) -> Self {
-        Self { ground: self.ground.clone().with_refused(refused), ..self }
-    }
-
     /// The same place, where no tool opens what `secrets` names, by its written or its real path, nor what the system's
     /// settings keep from other users. (A hard link by another name cannot be known.) Bash is not concerned.
     pub fn with_secrets_refused(self, secrets: Withheld) -> Self {
@@ -200,7 +195,7 @@ impl Place {
         Self { ground: self.ground.judged(real), ..self.share() }
     }
 
-    /// The same place, whose commands start behind this wall. Forks of the place keep it, also in another directory.
+    /// The same place, whose commands start behind this wall. Forks of the place keep it.
     pub fn with_enclosure(self, enclosure: Enclosure) -> Self {
         Self { enclosure: Some(enclosure), ..self }
     }
@@ -251,14 +246,6 @@ impl Place {
     pub fn fork(&self) -> Self {
         let ledger = Arc::new(Mutex::new(self.ledger().clone()));
         Self { ledger, background: None, ..self.share() }
-    }
-
-    /// The place of a forked child in a directory of its own. Paths that were read keep their
-    /// meaning; files of the new directory have not been read.
-    pub fn fork_in(&self, directory: &Path) -> Result<Self, PlaceError> {
-        let fresh = Self::new(directory)?;
-        let ground = self.ground.moved(&fresh.directory);
-        Ok(Self { directory: fresh.directory, ground, ..self.fork() })
     }
 
     /// The working directory.
@@ -490,9 +477,7 @@ mod tests {
         assert_eq!(parent.directory(), Path::new("/srv/app"));
         parent.remember("/a".into(), b"1");
         let child = parent.fork();
-        let elsewhere = parent.fork_in(Path::new("/other")).unwrap();
         assert_eq!(child.seen(Path::new("/a")), Some(Content::of(b"1")));
-        assert_eq!(elsewhere.seen(Path::new("/a")), Some(Content::of(b"1")));
         child.remember("/a".into(), b"2");
         parent.remember("/b".into(), b"3");
         assert_eq!(parent.seen(Path::new("/a")), Some(Content::of(b"1")));

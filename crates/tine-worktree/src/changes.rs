@@ -1,11 +1,10 @@
 //! What the work in a worktree changed since its start: files, commits, and the patch. Only reads.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::diff::{differences, file_changes};
+use crate::diff::{differences, file_changes, paths_between};
 use crate::error::WorktreeError;
 use crate::ids::Commit;
 use crate::repository::Repository;
@@ -133,11 +132,7 @@ impl Repository {
     }
 
     /// The same as a patch that `git apply` takes, binary files included, whatever the user's settings say of diffs. Not always text.
-    pub fn patch(&self, start: &Snapshot, end: &Snapshot) -> Result<Vec<u8>, WorktreeError> {
-        self.patch_of(start, end, &[])
-    }
-
-    /// The patch of some files, and of those in some directories, relative to the top of the checkout; of all without any.
+    /// Of some files, and of those in some directories, relative to the top of the checkout; of all without any.
     pub fn patch_of(
         &self,
         start: &Snapshot,
@@ -148,12 +143,8 @@ impl Repository {
         self.difference_as(&form, (start, end), paths)
     }
 
-    /// The same as a list of files with a bar for each, as `git diff --stat` shows it.
-    pub fn stat(&self, start: &Snapshot, end: &Snapshot) -> Result<String, WorktreeError> {
-        self.stat_of(start, end, &[])
-    }
-
-    /// The list of some files, and of those in some directories, relative to the top of the checkout; of all without any.
+    /// The same as a list of files with a bar for each, as `git diff --stat` shows it. Of some files, and of those in some directories,
+    /// relative to the top of the checkout; of all without any.
     pub fn stat_of(
         &self,
         start: &Snapshot,
@@ -226,8 +217,7 @@ impl Repository {
         end: &Snapshot,
     ) -> Result<Vec<PathBuf>, WorktreeError> {
         let git = self.git();
-        let changed = differences(&git, &start.work_tree, &end.work_tree)?;
-        let changed: HashSet<PathBuf> = changed.into_iter().map(|found| found.path).collect();
+        let changed = paths_between(&git, &start.work_tree, &end.work_tree)?;
         let open = differences(&git, &end.base_tree, &end.work_tree)?;
         Ok(open.into_iter().map(|found| found.path).filter(|path| changed.contains(path)).collect())
     }

@@ -4,7 +4,7 @@
 //! folder above a key store is refused to every command that prints contents; one that only lists names may have it. Grep
 //! leaves secrets out, and takes any folder.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::denial::{Denial, DenialCode};
 use super::reads::Reads;
@@ -12,7 +12,7 @@ use crate::call::{literal_folders, shown};
 use crate::real_path::{physical_path, real_path};
 use crate::secrets::{leads_to_secrets, secret_places};
 use crate::shell::ReadPath;
-use crate::shell::reach::{overlap, reach};
+use crate::shell::reach::{climbs_back, overlap, reach};
 
 /// Most changes of directory in one command. Each doubles the directories in which it may be then.
 const MOVES_MAX: usize = 3;
@@ -101,13 +101,6 @@ fn judge_climbing(
         return Err(above(Path::new(&path.text)));
     }
     Ok(())
-}
-
-fn climbs_back(text: &str) -> bool {
-    Path::new(text)
-        .components()
-        .skip_while(|part| !matches!(part, Component::Normal(_)))
-        .any(|part| part == Component::ParentDir)
 }
 
 fn above(folder: &Path) -> Denial {

@@ -3,13 +3,9 @@
 
 use super::refusal::Refusal;
 use super::utility::ReadPath;
-use super::word::Word;
+use super::word::{Word, refuse};
 
 type Judged = Result<Vec<ReadPath>, Refusal>;
-
-fn refuse(word: &Word, why: &str) -> Judged {
-    Err(Refusal::new(word.at, &word.text, why))
-}
 
 /// `tar`: one cluster of letters that lists, then a local archive, then names inside it.
 pub(super) fn tar(arguments: &[Word]) -> Judged {

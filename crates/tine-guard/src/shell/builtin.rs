@@ -3,7 +3,7 @@
 use super::options::Options;
 use super::refusal::Refusal;
 use super::utility::ReadPath;
-use super::word::Word;
+use super::word::{Word, refuse};
 
 type Judged = Result<Vec<ReadPath>, Refusal>;
 
@@ -25,7 +25,7 @@ pub(super) fn printf(arguments: &[Word]) -> Judged {
     };
     let Some(format) = arguments.first() else { return Ok(Vec::new()) };
     if (format.text.starts_with('-') && !dashes) || format.glob.is_some() || !format.is_known() {
-        return Err(Refusal::new(format.at, &format.text, "the format must be plain text"));
+        return refuse(format, "the format must be plain text");
     }
     match bad_conversion(&format.text) {
         None => Ok(Vec::new()),
@@ -109,14 +109,10 @@ pub(super) fn test(arguments: &[Word]) -> Judged {
         let known =
             FILE_TESTS.contains(&word.text.as_str()) || OTHER_TESTS.contains(&word.text.as_str());
         if option && !number && !known {
-            return Err(Refusal::new(word.at, &word.text, "not on the list of tests"));
+            return refuse(word, "not on the list of tests");
         }
         if word.glob.is_some_and(|at| at == 0 || option) {
-            return Err(Refusal::new(
-                word.at,
-                &word.text,
-                "a wildcard here may become an operator",
-            ));
+            return refuse(word, "a wildcard here may become an operator");
         }
         let before = index.checked_sub(1).map(|before| arguments[before].text.as_str());
         if !option && before.is_some_and(|before| FILE_TESTS.contains(&before)) {
@@ -130,7 +126,7 @@ pub(super) fn test(arguments: &[Word]) -> Judged {
 pub(super) fn bracket(arguments: &[Word]) -> Judged {
     match arguments.split_last() {
         Some((last, rest)) if last.text == "]" => test(rest),
-        Some((last, _)) => Err(Refusal::new(last.at, &last.text, "`[` must end with `]`")),
+        Some((last, _)) => refuse(last, "`[` must end with `]`"),
         None => Err(Refusal::new(0, "[", "`[` must end with `]`")),
     }
 }
@@ -160,11 +156,7 @@ pub(super) fn cd(arguments: &[Word]) -> Judged {
         {
             Ok(vec![ReadPath { moves: true, ..ReadPath::of(target, false) }])
         }
-        [target, ..] => Err(Refusal::new(
-            target.at,
-            &target.text,
-            "`cd` may only go to one directory that is named",
-        )),
+        [target, ..] => refuse(target, "`cd` may only go to one directory that is named"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::refusal::Refusal;
 use super::utility::ReadPath;
-use super::word::{Variable, Word};
+use super::word::{Variable, Word, refuse};
 
 const OPTIONS: [&str; 7] = ["-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3"];
 
@@ -37,11 +37,7 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
             return Err(word.refuse_unknown());
         }
         if word.glob == Some(0) {
-            return Err(Refusal::new(
-                word.at,
-                &word.text,
-                "a wildcard here may become part of the expression",
-            ));
+            return refuse(word, "a wildcard here may become part of the expression");
         }
         paths.push(ReadPath::of(word, false));
     }
@@ -70,11 +66,7 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
             return Err(value.refuse_unknown());
         }
         if value.glob.is_some() && !cannot_be_expression(value) {
-            return Err(Refusal::new(
-                value.at,
-                &value.text,
-                "a wildcard here may become part of the expression",
-            ));
+            return refuse(value, "a wildcard here may become part of the expression");
         }
         if takes_path {
             paths.push(ReadPath::of(value, false));

@@ -13,7 +13,7 @@ use super::options::Parsed;
 use super::refusal::Refusal;
 use super::table::asked::why_asked;
 use super::utility::{ReadPath, Utility};
-use super::word::Word;
+use super::word::{Word, refuse};
 pub(super) use programs::may_start_programs;
 
 /// Options before the subcommand.
@@ -57,16 +57,14 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
         None => {
             let why = "not on the list of git's subcommands and options that only read";
             let why = why_asked("git", std::slice::from_ref(name)).unwrap_or(why);
-            Err(Refusal::new(name.at, &name.text, why))
+            refuse(name, why)
         }
     }
 }
 
 /// Subcommands that have subcommands.
 fn within(name: &Word, arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
-    let refuse = |word: &Word| {
-        Err(Refusal::new(word.at, &word.text, format!("not a reading part of `git {}`", name.text)))
-    };
+    let refuse = |word: &Word| refuse(word, format!("not a reading part of `git {}`", name.text));
     match (name.text.as_str(), arguments) {
         ("reflog", []) => Ok(Vec::new()),
         ("reflog", [first, rest @ ..]) if first.text == "show" => judge_by(&history::LOG, rest),

@@ -5,7 +5,7 @@
 //! option it means depends on the version.
 
 use super::refusal::Refusal;
-use super::word::Word;
+use super::word::{Word, refuse};
 
 /// The options that a utility may be given. `-h`-like options that only print help need no mention.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ impl Options {
             } else if let Some(long) = word.text.strip_prefix("--") {
                 self.long(word, long, &mut rest, &mut parsed)?;
             } else if word.glob.is_some() && !self.any_harmless {
-                return Err(Refusal::new(word.at, &word.text, GLOB_WHY));
+                return refuse(word, GLOB_WHY);
             } else if !(self.numbers && is_number(&word.text[1..])) {
                 self.cluster(word, &mut rest, &mut parsed)?;
             }
@@ -112,7 +112,7 @@ impl Options {
 
     fn check_operand_glob(&self, word: &Word) -> Result<(), Refusal> {
         match word.glob {
-            Some(0) if !self.any_harmless => Err(Refusal::new(word.at, &word.text, GLOB_WHY)),
+            Some(0) if !self.any_harmless => refuse(word, GLOB_WHY),
             _ => Ok(()),
         }
     }
@@ -129,13 +129,13 @@ impl Options {
         let takes = self.long_takes(name);
         let fixed = word.glob.is_none_or(|at| value.is_some() && at >= name.len() + 3);
         if !fixed && !self.any_harmless {
-            return Err(Refusal::new(word.at, &word.text, GLOB_WHY));
+            return refuse(word, GLOB_WHY);
         }
         let unknown =
             || Refusal::new(word.at, &word.text, "not on the list of options that only read");
         let (value, holder) = match (takes.ok_or_else(unknown)?, value) {
             (Takes::Nothing, Some(_)) => {
-                return Err(Refusal::new(word.at, &word.text, "this option takes no value"));
+                return refuse(word, "this option takes no value");
             }
             (Takes::Nothing | Takes::Attached, value)
             | (Takes::Value | Takes::Path, value @ Some(_)) => (value, word),
@@ -173,11 +173,7 @@ impl Options {
                 continue;
             }
             if attached.is_some() && !self.attached {
-                return Err(Refusal::new(
-                    word.at,
-                    &word.text,
-                    "the value of an option must stand by itself",
-                ));
+                return refuse(word, "the value of an option must stand by itself");
             }
             let (value, holder) = match attached {
                 None if takes != Takes::Attached => {
@@ -201,11 +197,7 @@ impl Options {
         rest: &mut std::slice::Iter<'a, Word>,
     ) -> Result<&'a Word, Refusal> {
         let Some(value) = rest.next() else {
-            return Err(Refusal::new(
-                option.at,
-                &option.text,
-                "the value of this option is missing",
-            ));
+            return refuse(option, "the value of this option is missing");
         };
         let negative = value
             .text
@@ -213,10 +205,10 @@ impl Options {
             .is_some_and(|digits| digits.is_empty() || is_number(digits));
         let certain = negative || self.takes_dashes.contains(&name) && value.is_known();
         if value.text.starts_with('-') && !certain {
-            return Err(Refusal::new(value.at, &value.text, "a value that looks like an option"));
+            return refuse(value, "a value that looks like an option");
         }
         if value.glob.is_some() && !self.any_harmless {
-            return Err(Refusal::new(value.at, &value.text, GLOB_WHY));
+            return refuse(value, GLOB_WHY);
         }
         if !(value.is_known() || self.any_harmless && value.stays_whole()) {
             return Err(value.refuse_unknown());

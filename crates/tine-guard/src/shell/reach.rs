@@ -98,7 +98,7 @@ pub(crate) fn secret<'a>(directory: &Path, paths: &'a [ReadPath]) -> Option<&'a 
 }
 
 /// Whether `..` follows a folder: the system goes to the parent of where a link leads, and not to where it stands.
-fn climbs_back(path: &str) -> bool {
+pub(crate) fn climbs_back(path: &str) -> bool {
     path.split('/').skip_while(|part| matches!(*part, "" | "." | "..")).any(|part| part == "..")
 }
 

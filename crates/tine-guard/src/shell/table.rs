@@ -16,7 +16,7 @@ use super::jq;
 use super::refusal::Refusal;
 use super::sed;
 use super::utility::{ReadPath, Utility};
-use super::word::{Word, all_known};
+use super::word::{Word, all_known, refuse};
 
 /// A judge with rules of its own; gets the arguments without the name.
 type Judge = fn(&[Word]) -> Result<Vec<ReadPath>, Refusal>;
@@ -78,7 +78,7 @@ pub(super) fn judge(words: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
             _ => {
                 let why = "only its `--version` is on the list";
                 let why = asked::why_asked(&name.text, arguments).unwrap_or(why);
-                Err(Refusal::new(name.at, &name.text, why))
+                refuse(name, why)
             }
         };
     }
@@ -88,7 +88,7 @@ pub(super) fn judge(words: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
         asked::why_asked(&name.text, arguments)
             .unwrap_or("not on the list of commands that only read")
     };
-    Err(Refusal::new(name.at, &name.text, why))
+    refuse(name, why)
 }
 
 fn utility(name: &str) -> Option<&'static Utility> {

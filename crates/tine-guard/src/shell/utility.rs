@@ -2,7 +2,7 @@
 
 use super::options::{Options, Parsed};
 use super::refusal::Refusal;
-use super::word::{Word, all_known};
+use super::word::{Word, all_known, refuse};
 
 /// A file or folder that an accepted command reads, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl Utility {
                 0 => format!("`{}` may have no operand here", self.name),
                 _ => format!("`{}` may have at most {max} operands here", self.name),
             };
-            return Err(Refusal::new(extra.at, &extra.text, why));
+            return refuse(extra, why);
         }
         // Where options must come first, whatever stands behind the operand is a second one, `--` too.
         if let (Some(operand), Some(last), Operands::Paths(1)) =
@@ -196,13 +196,13 @@ impl Utility {
             && !std::ptr::eq(*operand, last)
         {
             let why = format!("nothing may stand behind the operand of `{}`", self.name);
-            return Err(Refusal::new(last.at, &last.text, why));
+            return refuse(last, why);
         }
         match parsed.operands.iter().find(|word| word.glob.is_some()) {
             Some(word) if !self.options.any_harmless => {
                 let why =
                     format!("a wildcard may become more operands than `{}` may have", self.name);
-                Err(Refusal::new(word.at, &word.text, why))
+                refuse(word, why)
             }
             _ => Ok(()),
         }

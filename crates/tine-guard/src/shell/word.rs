@@ -91,6 +91,11 @@ impl Word {
     }
 }
 
+/// Refuses a word.
+pub(super) fn refuse<T>(word: &Word, why: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::new(word.at, &word.text, why))
+}
+
 /// Refuses the first word whose text is not known.
 pub(super) fn all_known(words: &[Word]) -> Result<(), Refusal> {
     match words.iter().find(|word| !word.is_known()) {

@@ -14,8 +14,8 @@ use tine_model::{
     Block, BoundaryKind, CacheScheme, EntryId, Message, ModelSettings, RawJson, Role, Thinking,
 };
 use tine_wire::{
-    Assembled, CallIds, Head, HeadParts, IdForm, Mark, MarkPoints, RequestOptions,
-    ToolDeclaration, assemble, first_difference, framer,
+    Assembled, CallIds, Head, HeadParts, IdForm, Mark, MarkPoints, RequestOptions, ToolDeclaration,
+    assemble, first_difference, framer,
 };
 use tokio_util::sync::CancellationToken;
 

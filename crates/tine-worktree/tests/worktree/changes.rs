@@ -66,7 +66,7 @@ fn everything_that_a_worktree_did_is_told_and_the_patch_brings_it() {
     uncommitted ["link", "moved.txt", "pictures/ü.png", "run.sh", "src/lib.rs"]
     "#);
     let was = holds(&top);
-    let stat = home.repository().stat(worktree.start(), &end).unwrap();
+    let stat = home.repository().stat_of(worktree.start(), &end, &[]).unwrap();
     insta::assert_snapshot!(stat, @"
     a.txt                  |   3 ++-
     link                   |   1 +
@@ -90,7 +90,7 @@ fn everything_that_a_worktree_did_is_told_and_the_patch_brings_it() {
     assert_eq!(kept_start, start);
     assert_eq!(home.repository().changes(&kept_start, &kept_end).unwrap(), changes);
 
-    let patch = home.repository().patch(&kept_start, &kept_end).unwrap();
+    let patch = home.repository().patch_of(&kept_start, &kept_end, &[]).unwrap();
     fs::write(home.path().join("patch"), patch).unwrap();
     home.git(&["apply", "../patch"]);
     let files = |text: &str| {
@@ -116,5 +116,5 @@ fn nothing_is_told_of_a_worktree_that_did_nothing() {
     let end = worktree.state(NOW_MS).unwrap();
     let changes = home.repository().changes(worktree.start(), &end).unwrap();
     assert_eq!(shown(&changes), "uncommitted []\n");
-    assert!(home.repository().patch(worktree.start(), &end).unwrap().is_empty());
+    assert!(home.repository().patch_of(worktree.start(), &end, &[]).unwrap().is_empty());
 }

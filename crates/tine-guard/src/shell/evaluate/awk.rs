@@ -4,7 +4,7 @@
 use super::expand::{MARK, NAMES};
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::ReadPath;
-use crate::shell::word::Word;
+use crate::shell::word::{Word, refuse};
 
 /// Most slashes of which it is not certain whether they divide; each doubles the readings.
 const UNCERTAIN_MAX: usize = 6;
@@ -17,7 +17,6 @@ const KEYWORDS: [&str; 12] = [
 
 /// Judges the arguments; the files that it reads.
 pub(super) fn judge(name: &Word, arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
-    let refuse = |word: &Word, why: &str| Err(Refusal::new(word.at, &word.text, why));
     let mut rest = arguments.iter();
     let program = loop {
         let Some(word) = rest.next() else {

@@ -5,7 +5,7 @@ use super::walk::Judged;
 use crate::shell::refusal::Refusal;
 use crate::shell::table::asked::why_asked;
 use crate::shell::utility::ReadPath;
-use crate::shell::word::Word;
+use crate::shell::word::{Word, refuse};
 
 /// Tools that may say which version they are.
 const VERSIONED: [&str; 52] = words!(
@@ -99,7 +99,7 @@ pub(super) fn judge(name: &Word, arguments: &[Word]) -> Option<Judged<Vec<ReadPa
         let known = options.contains(&word.text.as_str()) || !word.text.starts_with('-');
         if !known || word.may_be_option() || word.glob == Some(0) {
             let why = "not on the list of options that only read";
-            return Some(Err(Refusal::new(word.at, &word.text, why)));
+            return Some(refuse(word, why));
         }
     }
     Some(Ok(paths))
@@ -109,7 +109,7 @@ pub(super) fn judge(name: &Word, arguments: &[Word]) -> Option<Judged<Vec<ReadPa
 pub(super) fn tee(name: &Word, arguments: &[Word]) -> Judged<()> {
     const NOWHERE: [&str; 3] = ["/dev/null", "/dev/stderr", "/dev/stdout"];
     match arguments.iter().find(|word| !NOWHERE.contains(&word.text.as_str())) {
-        Some(word) => Err(Refusal::new(word.at, &word.text, "`tee` would write this file")),
+        Some(word) => refuse(word, "`tee` would write this file"),
         None if arguments.is_empty() => {
             Err(Refusal::new(name.at, "tee", "`tee` must name where it prints"))
         }

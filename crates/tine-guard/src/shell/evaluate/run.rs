@@ -5,10 +5,9 @@ use super::readers;
 use super::value::Value;
 use super::walk::{Evaluator, Judged};
 use super::{awk, output};
-use crate::shell::refusal::Refusal;
 use crate::shell::table;
 use crate::shell::utility::ReadPath;
-use crate::shell::word::{Variable, Word};
+use crate::shell::word::{Variable, Word, refuse};
 
 /// What stands in a path for a name that is not known.
 const SOME_NAME: &str = "some-name";
@@ -24,10 +23,6 @@ const WRAPPED_MAX: usize = 8;
 /// Whether the word is what stands there and nothing else: data could become further words, and the next of them a command.
 fn is_plain(word: &Word) -> bool {
     word.is_known() && word.glob.is_none() && !word.text.contains([MARK, NAMES])
-}
-
-fn refuse<T>(word: &Word, why: &str) -> Judged<T> {
-    Err(Refusal::new(word.at, &word.text, why))
 }
 
 impl Evaluator<'_> {

@@ -4,12 +4,7 @@ use super::expand::MARK;
 use super::names::is_harmless;
 use super::value::Value;
 use super::walk::{Evaluator, Judged};
-use crate::shell::refusal::Refusal;
-use crate::shell::word::Word;
-
-fn refuse<T>(word: &Word, why: &str) -> Judged<T> {
-    Err(Refusal::new(word.at, &word.text, why))
-}
+use crate::shell::word::{Word, refuse};
 
 /// A variable's name, written plainly. Bash would run code in a subscript behind it.
 fn plain_name(word: &Word) -> Judged<&str> {

@@ -4,6 +4,7 @@ use super::no_signatures;
 use crate::shell::options::Parsed;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, Utility};
+use crate::shell::word::refuse;
 
 /// `git worktree list`.
 pub(super) const WORKTREE_LIST: Utility =
@@ -154,7 +155,7 @@ fn ref_lists(parsed: &Parsed<'_>, listing: &[&str]) -> Result<(), Refusal> {
     no_signatures(parsed)?;
     match parsed.operands.first() {
         Some(word) if !parsed.has(listing) => {
-            Err(Refusal::new(word.at, &word.text, "without `--list` this would make a new one"))
+            refuse(word, "without `--list` this would make a new one")
         }
         _ => Ok(()),
     }
@@ -169,9 +170,7 @@ fn remote_reads(parsed: &Parsed<'_>) -> Result<(), Refusal> {
         (["show", _], Some(word)) => {
             Err(Refusal::new(word.at, "show", "without `-n` it talks to the remote"))
         }
-        (_, Some(word)) => {
-            Err(Refusal::new(word.at, &word.text, "not a reading part of `git remote`"))
-        }
+        (_, Some(word)) => refuse(word, "not a reading part of `git remote`"),
         (_, None) => Ok(()),
     }
 }
@@ -187,9 +186,7 @@ fn config_reads(parsed: &Parsed<'_>) -> Result<(), Refusal> {
         _ => false,
     };
     match parsed.operands.first() {
-        Some(word) if !fine => {
-            Err(Refusal::new(word.at, &word.text, "this would change the configuration"))
-        }
+        Some(word) if !fine => refuse(word, "this would change the configuration"),
         _ => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 use crate::shell::options::Parsed;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, Utility};
+use crate::shell::word::refuse;
 
 const SUM_LONG: &[&str] = &words!(
     "binary check tag text zero ignore-missing quiet status strict warn length= algorithm= untagged raw base64 \
@@ -190,7 +191,7 @@ pub(super) fn no_response_file(parsed: &Parsed<'_>) -> Result<(), Refusal> {
         parsed.options.iter().filter(|given| given.value.is_some_and(|v| v.starts_with('@')));
     let words = values.map(|given| given.word).chain(parsed.operands.iter().copied());
     match words.into_iter().find(|word| word.text.starts_with('@')) {
-        Some(word) => Err(Refusal::new(word.at, &word.text, "the file may hold options")),
+        Some(word) => refuse(word, "the file may hold options"),
         None => Ok(()),
     }
 }

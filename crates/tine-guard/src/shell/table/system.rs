@@ -4,6 +4,7 @@ use crate::shell::environment::may_be_shown;
 use crate::shell::options::Parsed;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, Utility};
+use crate::shell::word::refuse;
 
 const fn word_utility(name: &'static str, words_max: usize) -> Utility {
     Utility::new(name).operands(Operands::Words(words_max))
@@ -72,11 +73,9 @@ pub(super) const TABLE: &[Utility] = &[
 
 fn date_format(parsed: &Parsed<'_>) -> Result<(), Refusal> {
     match parsed.operands.first() {
-        Some(word) if !word.text.starts_with('+') => Err(Refusal::new(
-            word.at,
-            &word.text,
-            "`date` may only get a format that begins with `+`",
-        )),
+        Some(word) if !word.text.starts_with('+') => {
+            refuse(word, "`date` may only get a format that begins with `+`")
+        }
         _ => Ok(()),
     }
 }
@@ -111,7 +110,7 @@ fn getent_local(parsed: &Parsed<'_>) -> Result<(), Refusal> {
 
 fn named_variable(parsed: &Parsed<'_>) -> Result<(), Refusal> {
     if let Some(word) = parsed.operands.iter().find(|word| !may_be_shown(&word.text)) {
-        return Err(Refusal::new(word.at, &word.text, "a variable that may hold a key"));
+        return refuse(word, "a variable that may hold a key");
     }
     if parsed.operands.is_empty() && !parsed.has(&["help", "version"]) {
         return Err(Refusal::new(

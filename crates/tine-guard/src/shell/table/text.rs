@@ -4,6 +4,7 @@ use super::files::no_response_file;
 use crate::shell::options::Parsed;
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, Utility};
+use crate::shell::word::refuse;
 
 pub(super) const TABLE: &[Utility] = &[
     Utility::new("cat")
@@ -217,10 +218,6 @@ fn short_sleep(parsed: &Parsed<'_>) -> Result<(), Refusal> {
     let Some(word) = parsed.operands.first() else { return Ok(()) };
     match word.text.parse::<f64>() {
         Ok(seconds) if (0.0..=SLEEP_SECONDS_MAX as f64).contains(&seconds) => Ok(()),
-        _ => Err(Refusal::new(
-            word.at,
-            &word.text,
-            format!("a wait must be at most {SLEEP_SECONDS_MAX} seconds"),
-        )),
+        _ => refuse(word, format!("a wait must be at most {SLEEP_SECONDS_MAX} seconds")),
     }
 }
