@@ -71,7 +71,7 @@ pub enum RunEvent {
         attempt: u32,
         /// How long until the next.
         wait: Duration,
-        /// What failed, with its causes.
+        /// The error and its causes, as text.
         cause: String,
     },
     /// The request waits for the provider's rate limit.

@@ -1,4 +1,4 @@
-//! One stream of what the runs of this process do, for whoever wants to see it.
+//! One stream of events from all runs of this process, for any number of readers.
 //!
 //! Every run tells here what happens in it, and every reader takes the events that it has asked for, in one order. Readers differ in
 //! what they draw. A reader that is slower than the runs never holds them up: it is told how much it has missed, and finds what was
@@ -33,7 +33,7 @@ pub struct AgentEvent {
     pub sequence: u64,
     /// When, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// Whom it happened to.
+    /// The agent that it happened to.
     pub agent: AgentId,
     /// The topmost ancestor of the agent.
     pub root: AgentId,
@@ -41,11 +41,11 @@ pub struct AgentEvent {
     pub run: Option<Fence>,
     /// The directory that the agent works in.
     pub directory: Arc<Path>,
-    /// What it was.
+    /// The occurrence.
     pub kind: EventKind,
 }
 
-/// What has happened to an agent.
+/// An occurrence in the life of an agent.
 #[derive(Debug, Clone)]
 pub enum EventKind {
     /// A step of its run.
@@ -58,7 +58,7 @@ pub enum EventKind {
     Fanned {
         /// In the order of their directives.
         workers: Vec<AgentId>,
-        /// How they start.
+        /// The order in which they start.
         plan: Box<Plan>,
     },
     /// It waits for a word. [`Runtime::answer_request`](crate::Runtime::answer_request) gives one, and so does any other process.
@@ -67,7 +67,7 @@ pub enum EventKind {
     Settled(Box<PermissionRow>),
 }
 
-/// Whose events a reader is told. Hidden agents are heard by those who name them, and by nobody else.
+/// The agents whose events a reader is told. Hidden agents are heard by those who name them, and by nobody else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventFilter {
     /// Those of all agents.
@@ -78,7 +78,7 @@ pub enum EventFilter {
     Agent(AgentId),
 }
 
-/// What a reader is told.
+/// An item of a subscription.
 #[derive(Debug, Clone)]
 pub enum Heard {
     /// An event.

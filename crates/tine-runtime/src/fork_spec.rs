@@ -1,4 +1,4 @@
-//! What a fork is made of.
+//! The specification of a fork.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
-//! Where the memories of projects are.
+//! The directories of the projects' memories.
 
 use std::path::{Path, PathBuf};
 
-/// Where memories are.
+/// The directories of memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryPlaces {
     /// The directory that holds one for each project.

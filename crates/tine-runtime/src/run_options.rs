@@ -1,4 +1,4 @@
-//! How a run is to go.
+//! The options of a run.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use crate::confine::Confinement;
 use crate::crew::setup::Crew;
 use crate::permission::Permissions;
 
-/// How a run is to go.
+/// The options of a run.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// Where it stops by itself.
+    /// Its own limits: at one of them it ends.
     pub limits: RunLimits,
-    /// What it may do.
+    /// The rules for its tool calls.
     pub permissions: Permissions,
     /// Stops it.
     pub cancel: CancellationToken,
-    /// How the cache is used.
+    /// The use of the provider's cache.
     pub caching: CachePolicy,
-    /// What it may call at all, whatever is allowed.
+    /// The tools that it has at all, whatever is allowed.
     pub filter: Arc<dyn ToolFilter>,
-    /// How its tools are confined.
+    /// The confinement of its tools.
     pub confinement: Confinement,
-    /// What its model may start.
+    /// The workers that its model may start.
     pub crew: Crew,
-    /// What it does when a cap of its tree is used up.
+    /// Its behaviour at a cap of its tree: to wait or to end.
     pub on_budget: OnBudget,
 }
 

@@ -1,4 +1,4 @@
-//! Who tells of which agent.
+//! The connection between an agent's run and the stream of events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Runtime {
         self.events().subscribe(filter)
     }
 
-    /// Who tells of an agent of the tree with this root, while it runs under this lease.
+    /// The sender of an agent's events: of the tree with this root, running under this lease.
     pub(crate) fn teller(
         &self,
         record: &AgentRecord,

@@ -1,4 +1,4 @@
-//! Whom runs ask for permission: the person at the terminal, or nobody.
+//! The answering of questions for permission: by the person at the terminal, or by nobody.
 
 mod person;
 mod reply;
@@ -60,7 +60,7 @@ impl Refusal {
     }
 }
 
-/// Whom the runs of a command ask.
+/// The one who answers the questions of a command's runs.
 pub(crate) enum Asked {
     /// The person at the terminal of this process.
     Person(Arc<Screen>),

@@ -16,7 +16,7 @@ use crate::durations::duration;
 use crate::fail::Failure;
 use crate::render::screen::Screen;
 
-/// What a run may do, and whom it asks for more.
+/// The permissions of a run, and the one who answers its questions.
 pub(crate) struct Guarded {
     pub(crate) permissions: Permissions,
     pub(crate) asked: Asked,

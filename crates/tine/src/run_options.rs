@@ -15,9 +15,9 @@ use crate::crew::crew;
 use crate::fail::Failure;
 use crate::limits::run_limits;
 
-/// What a command says of a run beside its settings.
+/// The wishes of a command for a run, beside the settings.
 pub(crate) struct RunSetup<'a> {
-    /// What was typed.
+    /// Limits from the command line.
     pub(crate) args: &'a LimitArgs,
     /// The directory that the agent works in: agents that its project defines can be started.
     pub(crate) directory: &'a Path,
@@ -25,7 +25,7 @@ pub(crate) struct RunSetup<'a> {
     pub(crate) turns: Option<u32>,
     pub(crate) permissions: Permissions,
     pub(crate) confinement: Confinement,
-    /// Whether the parent's cache is kept warm meanwhile.
+    /// True if the parent's cache is kept warm meanwhile.
     pub(crate) keep_warm: bool,
     pub(crate) cancel: CancellationToken,
 }

@@ -72,7 +72,7 @@ impl<'m> Whose<'m> {
         }
     }
 
-    /// Whose events are read: a hidden agent is seen by those who name it.
+    /// The filter for the run's events: a hidden agent is seen by those who name it.
     fn events(&self) -> EventFilter {
         match self {
             Self::Person { .. } => EventFilter::All,

@@ -1,4 +1,4 @@
-//! What a run's model may start, and how that runs: a part of the run's options.
+//! The workers that a run's model may start, and their options: a part of the run's options.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::definition::Definitions;
 use super::policy::SpawnPolicy;
 use crate::confine::Confinement;
 
-/// What a run's model may start, and how that runs.
+/// The workers that a run's model may start, and their options.
 #[derive(Clone)]
 pub struct Crew {
     /// The rules.

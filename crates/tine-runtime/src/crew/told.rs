@@ -1,4 +1,4 @@
-//! What a worker is told first, and the options of its run.
+//! The first message of a worker, and the options of its run.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::permission::Permissions;
 use crate::prompt::environment_note;
 use crate::run_options::RunOptions;
 
-/// What a worker is told of the place where it works.
+/// The description of the place where a worker works, for its first message.
 pub(crate) struct ToldPlace {
     pub(super) directory: String,
     /// Of the worktree, where that is its own.

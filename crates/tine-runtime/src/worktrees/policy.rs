@@ -1,4 +1,4 @@
-//! How worktrees are made, and where they are.
+//! The rules by which worktrees are made, and their paths.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

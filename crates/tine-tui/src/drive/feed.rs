@@ -1,4 +1,4 @@
-//! What runs, workers and questions do, as events for the screen.
+//! The runtime's events, as events for the screen.
 
 use std::convert::Infallible;
 use std::path::Path;

@@ -13,7 +13,7 @@ use super::hands::Hands;
 use crate::app::{Event, Tone};
 use crate::words::one_line;
 
-/// What this terminal knows of requests.
+/// The requests that this terminal knows.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// Held while the store is read, so that what two looks find is not told twice.

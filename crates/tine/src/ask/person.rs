@@ -22,7 +22,7 @@ use crate::output;
 use crate::render::question::{Shown, question};
 use crate::render::screen::Screen;
 
-/// Whose word it is.
+/// The source of the answer, as it is kept.
 const BY: &str = "the run's terminal";
 
 /// Longest line of an answer; a terminal gives at most 4096 bytes at once.

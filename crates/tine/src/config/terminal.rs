@@ -34,7 +34,7 @@ impl Config {
         })
     }
 
-    /// What keys mean, by the settings.
+    /// The key bindings of the settings.
     pub(crate) fn key_bindings(&self) -> Result<Keys, Failure> {
         Keys::with(&self.keys).map_err(|error| {
             let failure = Failure::input("a key of the settings cannot be used").because(&error);

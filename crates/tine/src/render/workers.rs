@@ -139,7 +139,7 @@ impl WorkerBoard {
     }
 }
 
-/// What a worker does at this step. What is worth a line of its own where nothing can be redrawn.
+/// Notes a step of a worker. Returns the words that are worth a line of their own where nothing can be redrawn.
 fn step_of(
     worker: &mut Worker,
     step: &RunEvent,
