@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -16,8 +17,9 @@ use crate::processes::Process;
 /// How often the processes are looked through: one that is killed may have started another just before.
 const ROUNDS_MAX: usize = 3;
 
-/// How often a process is looked at that has no environment, at some microseconds each.
+/// How often a process is looked at that has no environment, and the pause behind each look.
 const EMPTY_LOOKS: usize = 100;
+const EMPTY_PAUSE: Duration = Duration::from_micros(50);
 
 /// More than the environments that are met.
 const ENVIRONMENT_BYTES: usize = 128 * 1024;
@@ -91,7 +93,7 @@ impl Mark {
                     return text.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes());
                 }
                 Ok(_) if std::fs::read_link(format!("/proc/{id}/exe")).is_ok() => {
-                    std::thread::yield_now();
+                    std::thread::sleep(EMPTY_PAUSE);
                 }
                 _ => return false,
             }
