@@ -1,4 +1,4 @@
-//! The [`Store`] trait, the suite that every store must pass, and [`SqliteStore`].
+//! The [`Store`] trait, in one part for each kind of row, the suite that every store must pass, and [`SqliteStore`].
 //!
 //! A store keeps the agent tree, its logs, tasks, mail, permission requests, usage, budgets and leases, each change in one transaction. It never looks into a
 //! message or a head, knows no model and no provider, reads no clock and draws no random number.
@@ -32,5 +32,8 @@ pub use row::{
 pub use server::ServerNote;
 pub use sqlite::{BUSY_WAIT, BUSY_WAITS_MAX, OpenOptions, SqliteStore, StepHook, WaitHook};
 pub use stamp::{SetStamp, Stamp, StampName};
-pub use store::Store;
+pub use store::{
+    AgentStore, BudgetStore, EntryStore, LeaseStore, MailStore, PermissionStore, RequestStore,
+    ServerStore, StampStore, StopStore, Store, TaskStore, WorktreeStore, WriterStore,
+};
 pub use writer::{NoteWriter, WriterRow};

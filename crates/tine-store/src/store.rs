@@ -14,11 +14,9 @@ use crate::{
     UsageSum, WriterRow,
 };
 
-/// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
-/// when it fails, or its future is dropped before the end, it has done everything or nothing. May be shared by
-/// any number of tasks, and its storage by any number of processes.
+/// Agents: made, forked, read, changed, and removed.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait AgentStore: Send + Sync {
     /// Makes an agent without a parent; returns the ids of its first entries.
     async fn create_agent(&self, create: CreateAgent) -> Result<Vec<EntryId>>;
 
@@ -61,17 +59,13 @@ pub trait Store: Send + Sync {
     /// inherited of them stays, and so does their row then. Returns what went of each, ancestors first.
     async fn remove(&self, remove: Remove) -> Result<Vec<RemovedAgent>>;
 
-    /// Reads everything and follows every reference between rows. Returns the faults in the database's own words; none if all is
-    /// well. Takes about a second for each gigabyte.
-    async fn find_damage(&self) -> Result<Vec<String>>;
-
-    /// Overwrites what is left on the disk of what was removed. Takes as long as writing the store anew. Returns false where a reader
-    /// of another process holds a part of it: then that is overwritten later, when somebody calls this again.
-    async fn overwrite_removed(&self) -> Result<bool>;
-
     /// The body of a head; `None` when no agent has it.
     async fn head(&self, hash: &[u8; 32]) -> Result<Option<String>>;
+}
 
+/// The logs of agents.
+#[async_trait]
+pub trait EntryStore: Send + Sync {
     /// Appends to an agent's log under the current lease; refuses the dead.
     async fn append(
         &self,
@@ -86,7 +80,11 @@ pub trait Store: Send + Sync {
 
     /// The agent's own rows after `after` (from the first for `None`).
     async fn own_entries(&self, agent: AgentId, after: Option<EntryId>) -> Result<Vec<EntryRow>>;
+}
 
+/// The tasks of workers.
+#[async_trait]
+pub trait TaskStore: Send + Sync {
     /// The task of a worker; `None` for an agent that is not one.
     async fn task(&self, agent: AgentId) -> Result<Option<TaskRecord>>;
 
@@ -95,18 +93,6 @@ pub trait Store: Send + Sync {
 
     /// The tasks of all workers, in the order in which they were made.
     async fn all_tasks(&self) -> Result<Vec<TaskRecord>>;
-
-    /// The worktree that was made for an agent; `None` where none was.
-    async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>>;
-
-    /// All worktrees that were made for agents, the removed among them, in the order in which they were made.
-    async fn worktrees(&self) -> Result<Vec<WorktreeRecord>>;
-
-    /// Changes what is known of the worktree of an agent that has one: its `files`, `commits` and `removed_ms`.
-    async fn note_worktree(&self, record: WorktreeRecord) -> Result<()>;
-
-    /// Writes where worktrees and agents' directories are by now, all or none.
-    async fn relocate(&self, relocation: Relocation) -> Result<()>;
 
     /// Marks a task as running, for the first time or again; `false` when it is running or completed.
     async fn start_task(&self, agent: AgentId) -> Result<bool>;
@@ -118,6 +104,30 @@ pub trait Store: Send + Sync {
     /// Takes the ended tasks of a spawner off its list; their rows stay. Returns the workers.
     async fn clear_tasks(&self, spawner: AgentId, now_ms: i64) -> Result<Vec<AgentId>>;
 
+    /// Ends a task and puts the notice into the spawner's mailbox; `false`, and nothing done, when it has ended before.
+    /// A dead spawner gets no notice.
+    async fn finish_task(&self, end: TaskEnd) -> Result<bool>;
+}
+
+/// The worktrees that were made for agents.
+#[async_trait]
+pub trait WorktreeStore: Send + Sync {
+    /// The worktree that was made for an agent; `None` where none was.
+    async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>>;
+
+    /// All worktrees that were made for agents, the removed among them, in the order in which they were made.
+    async fn worktrees(&self) -> Result<Vec<WorktreeRecord>>;
+
+    /// Changes what is known of the worktree of an agent that has one: its `files`, `commits` and `removed_ms`.
+    async fn note_worktree(&self, record: WorktreeRecord) -> Result<()>;
+
+    /// Writes where worktrees and agents' directories are by now, all or none.
+    async fn relocate(&self, relocation: Relocation) -> Result<()>;
+}
+
+/// Stops, and what an agent is told when it has nothing left to do.
+#[async_trait]
+pub trait StopStore: Send + Sync {
     /// Asks whoever runs the agent (and, in a cascade, its descendants) to stop. Only what runs, or is about to, is asked:
     /// returns those, ancestors first. A stricter wish that stands already is kept.
     async fn request_stop(&self, request: RequestStop) -> Result<Vec<AgentId>>;
@@ -135,11 +145,11 @@ pub trait Store: Send + Sync {
 
     /// Whether something is kept for the agent.
     async fn has_follow_up(&self, agent: AgentId) -> Result<bool>;
+}
 
-    /// Ends a task and puts the notice into the spawner's mailbox; `false`, and nothing done, when it has ended before.
-    /// A dead spawner gets no notice.
-    async fn finish_task(&self, end: TaskEnd) -> Result<bool>;
-
+/// The mailboxes of agents.
+#[async_trait]
+pub trait MailStore: Send + Sync {
     /// Puts a message into a living agent's mailbox.
     async fn send_mail(&self, mail: NewMail) -> Result<MailId>;
 
@@ -164,7 +174,11 @@ pub trait Store: Send + Sync {
         fence: Fence,
         mail: &[MailId],
     ) -> Result<Vec<MailId>>;
+}
 
+/// The queues of requests for permission.
+#[async_trait]
+pub trait PermissionStore: Send + Sync {
     /// Puts a request for permission into the queue of its agent's root. A request about the same call of the same agent that
     /// waits still, or whose answer nobody has acted on, is found again: the former gets the new owner, deadline
     /// and default; the latter is returned with its answer.
@@ -211,7 +225,11 @@ pub trait Store: Send + Sync {
 
     /// Takes a standing answer back; what was done under it stays done.
     async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow>;
+}
 
+/// The budgets of trees, and the line of workers that wait for a place.
+#[async_trait]
+pub trait BudgetStore: Send + Sync {
     /// Changes caps of an agent's tree, and begins its budget where it had none; what the tree has spent before counts.
     async fn set_budget(&self, set: SetBudget) -> Result<BudgetRow>;
 
@@ -236,7 +254,11 @@ pub trait Store: Send + Sync {
 
     /// Leaves the line, whether it runs or waits. Giving a lease back does the same.
     async fn leave_line(&self, agent: AgentId) -> Result<()>;
+}
 
+/// Requests to providers, what they used, and the cache entries that they wrote.
+#[async_trait]
+pub trait RequestStore: Send + Sync {
     /// Records a request together with the cache entries that it wrote or refreshed, and adds it to what its tree has spent;
     /// `false`, and nothing done, when its id is recorded. Of an entry that is known the later use wins, and tokens that a provider has reported stay. Entries that
     /// nobody has used for two days are forgotten.
@@ -259,7 +281,11 @@ pub trait Store: Send + Sync {
 
     /// Cache entries of one scope that were used at or after `since_ms`, the oldest use first.
     async fn cache_entries(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>>;
+}
 
+/// Leases: one writer per agent.
+#[async_trait]
+pub trait LeaseStore: Send + Sync {
     /// Takes the lease on an agent. Taken over from a dead owner, the agent is left in the state `interrupted`.
     async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease>;
 
@@ -276,22 +302,62 @@ pub trait Store: Send + Sync {
     /// Takes the leases of dead owners away. Their agents that were running become interrupted, and so do those agents' own
     /// unfinished tasks and the tasks they spawned that nobody runs; each spawner is told once. Nothing is run again.
     async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>>;
+}
 
+/// Who changes files in which directory.
+#[async_trait]
+pub trait WriterStore: Send + Sync {
     /// Notes that an agent writes in a directory under its current lease, and finds the other agents that do, there or in a
     /// directory above or below it, the earliest first. Noted again, it is only a read. A note goes with the lease.
     async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>>;
+}
 
+/// What servers of models have said of themselves.
+#[async_trait]
+pub trait ServerStore: Send + Sync {
     /// Keeps what a server said of itself; of the same host, model and name the later word counts.
     async fn note_server(&self, note: ServerNote) -> Result<()>;
 
     /// Returns what a host has said of itself, by model and name.
     async fn server_notes(&self, host: &str) -> Result<Vec<ServerNote>>;
+}
 
+/// Values that are compared and set.
+#[async_trait]
+pub trait StampStore: Send + Sync {
     /// Returns what a stamp was set to last; `None` where it never was.
     async fn stamp(&self, name: &StampName) -> Result<Option<Stamp>>;
 
     /// Sets a stamp; `false`, and nothing done, where it is not what was expected.
     async fn set_stamp(&self, set: SetStamp) -> Result<bool>;
+}
+
+/// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
+/// when it fails, or its future is dropped before the end, it has done everything or nothing. May be shared by
+/// any number of tasks, and its storage by any number of processes.
+#[async_trait]
+pub trait Store:
+    AgentStore
+    + EntryStore
+    + TaskStore
+    + WorktreeStore
+    + StopStore
+    + MailStore
+    + PermissionStore
+    + BudgetStore
+    + RequestStore
+    + LeaseStore
+    + WriterStore
+    + ServerStore
+    + StampStore
+{
+    /// Reads everything and follows every reference between rows. Returns the faults in the database's own words; none if all is
+    /// well. Takes about a second for each gigabyte.
+    async fn find_damage(&self) -> Result<Vec<String>>;
+
+    /// Overwrites what is left on the disk of what was removed. Takes as long as writing the store anew. Returns false where a reader
+    /// of another process holds a part of it: then that is overwritten later, when somebody calls this again.
+    async fn overwrite_removed(&self) -> Result<bool>;
 
     /// A number that changes when anything in the store does, made by this process or another; cheap to ask often.
     /// Only two answers of the same handle can be compared.

@@ -10,7 +10,7 @@ use tine_runtime::{
     AgentEvent, EventKind, FanSpec, ForkSpec, OnBudget, RunOptions, Runtime, RuntimeError,
 };
 use tine_store::{
-    BudgetRow, OpenOptions, Reserve, Reserved, SetBudget, SqliteStore, Store, StoreError,
+    BudgetRow, BudgetStore, OpenOptions, Reserve, Reserved, SetBudget, SqliteStore, StoreError,
 };
 use tine_testkit::{Answer, Gate, ScriptedModel};
 use tokio_util::sync::CancellationToken;

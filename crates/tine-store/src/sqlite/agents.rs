@@ -1,5 +1,6 @@
 //! The registry: who exists, whose child, under which name, in which state.
 
+use async_trait::async_trait;
 use tine_model::{
     AgentId, AgentPrefix, AgentRecord, AgentState, Effort, EntryId, IdError, Reach, TaskStatus,
 };
@@ -10,19 +11,21 @@ use super::budgets::drop_places_of_the_dead;
 use super::column::{Columns, reach_from_text, reach_to_text, thinking_to_text};
 use super::connection::Writing;
 use super::entries::{append_entries, insert_entry};
+use super::fork::fork;
 use super::leases::check_fence;
 use super::permissions::withdraw_of_the_dead;
 use super::tasks::{cut_tasks, task_columns};
 use crate::{
-    AgentFilter, Candidate, CreateAgent, EntryKind, Kill, NewAgent, NewEntry, Reap, Rename, Result,
-    SetReach, SetState, StoreError,
+    AgentFilter, AgentStore, Candidate, CreateAgent, EntryKind, ForkRequest, Forked, Kill,
+    NewAgent, NewEntry, Reap, Remove, RemovedAgent, Rename, Result, SetReach, SetState, StoreError,
 };
 
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
 
-impl SqliteStore {
-    pub(super) async fn create_agent_row(&self, create: CreateAgent) -> Result<Vec<EntryId>> {
+#[async_trait]
+impl AgentStore for SqliteStore {
+    async fn create_agent(&self, create: CreateAgent) -> Result<Vec<EntryId>> {
         let mut write = self.connections.write().await?;
         let place = Place { parent: None, fork_point: None, now_ms: create.now_ms };
         insert_agent(&mut write, &create.agent, place).await?;
@@ -31,7 +34,15 @@ impl SqliteStore {
         Ok(entries)
     }
 
-    pub(super) async fn agent_row(&self, agent: AgentId) -> Result<AgentRecord> {
+    async fn fork(&self, request: ForkRequest) -> Result<Vec<Forked>> {
+        fork(self, request).await
+    }
+
+    async fn remove(&self, remove: Remove) -> Result<Vec<RemovedAgent>> {
+        super::remove::remove(self, remove).await
+    }
+
+    async fn agent(&self, agent: AgentId) -> Result<AgentRecord> {
         let sql = concat!("SELECT ", agent_cells!(), " FROM agents a WHERE a.id = ?");
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
         let row = self.connections.read_one(sql).await?;
@@ -39,7 +50,7 @@ impl SqliteStore {
     }
 
     /// Finds the agent that a word means, by the rules of [`tine_model::meant`].
-    pub(super) async fn resolve_text(&self, text: &str) -> Result<AgentId> {
+    async fn resolve(&self, text: &str) -> Result<AgentId> {
         // A whole id first: no name may stand in for another agent.
         if let Ok(id) = text.parse::<AgentId>() {
             let sql =
@@ -82,14 +93,14 @@ impl SqliteStore {
         }
     }
 
-    pub(super) async fn agent_rows(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>> {
+    async fn agents(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>> {
         let mut read = self.connections.read_snapshot().await?;
         let agents = read_agents(&mut read, filter).await?;
         read.finish().await?;
         Ok(agents)
     }
 
-    pub(super) async fn ancestry_rows(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
+    async fn ancestry(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
         let sql = concat!(
             "WITH RECURSIVE line (id, up) AS (VALUES (?, 0) UNION ALL \
              SELECT a.parent, line.up + 1 FROM line JOIN agents a ON a.id = line.id \
@@ -105,7 +116,7 @@ impl SqliteStore {
         }
     }
 
-    pub(super) async fn rename_agent(&self, rename: Rename) -> Result<()> {
+    async fn rename(&self, rename: Rename) -> Result<()> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, rename.agent).await?;
         if let Some(name) = &rename.name {
@@ -119,7 +130,7 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn set_agent_state(&self, change: SetState) -> Result<()> {
+    async fn set_state(&self, change: SetState) -> Result<()> {
         if change.state == AgentState::Dead {
             return Err(StoreError::OnlyByKill { agent: change.agent });
         }
@@ -137,7 +148,7 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn set_agent_reach(&self, change: SetReach) -> Result<()> {
+    async fn set_reach(&self, change: SetReach) -> Result<()> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, change.agent).await?;
         if let Some(fence) = change.fence {
@@ -152,7 +163,7 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn kill_tree(&self, kill: Kill<'_>) -> Result<Vec<AgentId>> {
+    async fn kill(&self, kill: Kill<'_>) -> Result<Vec<AgentId>> {
         let mut write = self.connections.write().await?;
         let sql = "WITH RECURSIVE tree (id, seq) AS (\
              SELECT id, seq FROM agents WHERE id = ? UNION ALL \
@@ -198,7 +209,7 @@ impl SqliteStore {
         Ok(killed)
     }
 
-    pub(super) async fn reap_agents(&self, reap: Reap) -> Result<Vec<AgentId>> {
+    async fn reap(&self, reap: Reap) -> Result<Vec<AgentId>> {
         let mut write = self.connections.write().await?;
         if let Some(agent) = reap.agent
             && agent_state(&mut write, agent).await? != AgentState::Dead
@@ -220,7 +231,7 @@ impl SqliteStore {
         Ok(reaped)
     }
 
-    pub(super) async fn head_body(&self, hash: &[u8; 32]) -> Result<Option<String>> {
+    async fn head(&self, hash: &[u8; 32]) -> Result<Option<String>> {
         let sql = sqlx::query("SELECT body FROM heads WHERE hash = ?").bind(hash.as_slice());
         let row = self.connections.read_one(sql).await?;
         row.map(|row| row.get(0)).transpose()

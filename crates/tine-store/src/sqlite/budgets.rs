@@ -4,6 +4,7 @@
 //! records the request. So spending passes a cap by at most the requests under way, however many processes run the tree.
 //! Reservations go with the agent's lease, or when its owner is dead.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, Cap, CapReached, RequestId, Standing};
 
 use super::SqliteStore;
@@ -11,7 +12,8 @@ use super::column::{Columns, TOKENS_MAX, signed};
 use super::connection::Writing;
 use super::permissions::root_of;
 use crate::{
-    BudgetRow, Caps, NewChild, Reserve, Reserved, Result, SetBudget, StandInLine, StoreError,
+    BudgetRow, BudgetStore, Caps, NewChild, Reserve, Reserved, Result, SetBudget, StandInLine,
+    StoreError,
 };
 
 /// Most that is kept of one amount of money, in millionths of a USD, and of any cap: a billion dollars. Low enough that no sum
@@ -43,8 +45,9 @@ const WORKERS: &str = "WITH RECURSIVE tree (id) AS (VALUES (?1) UNION ALL \
      SELECT a.id FROM tree JOIN agents a ON a.parent = tree.id) \
      SELECT count(*) FROM tree JOIN agents a ON a.id = tree.id WHERE a.standing = ?2";
 
-impl SqliteStore {
-    pub(super) async fn set_budget_row(&self, set: SetBudget) -> Result<BudgetRow> {
+#[async_trait]
+impl BudgetStore for SqliteStore {
+    async fn set_budget(&self, set: SetBudget) -> Result<BudgetRow> {
         let mut write = self.connections.write().await?;
         let agent = set.agent;
         let sql = concat!(
@@ -79,7 +82,7 @@ impl SqliteStore {
         Ok(budget)
     }
 
-    pub(super) async fn budget_row(&self, agent: AgentId) -> Result<Option<BudgetRow>> {
+    async fn budget(&self, agent: AgentId) -> Result<Option<BudgetRow>> {
         let mut read = self.connections.read_snapshot().await?;
         let sql = sqlx::query("SELECT 1 FROM agents WHERE id = ?");
         if read.one(sql.bind(agent.as_bytes().as_slice())).await?.is_none() {
@@ -98,7 +101,7 @@ impl SqliteStore {
         Ok(budget)
     }
 
-    pub(super) async fn reserve_row(&self, ask: Reserve) -> Result<Reserved> {
+    async fn reserve(&self, ask: Reserve) -> Result<Reserved> {
         // Asked first, outside the transaction: most trees have no budget, and hundreds who wait at a cap and ask again whenever
         // anything changes must not keep those from writing who can let them go on.
         let sql = sqlx::query(BUDGET).bind(ask.agent.as_bytes().as_slice());
@@ -124,13 +127,13 @@ impl SqliteStore {
         Ok(reserved)
     }
 
-    pub(super) async fn release_reservation_row(&self, id: RequestId) -> Result<()> {
+    async fn release_reservation(&self, id: RequestId) -> Result<()> {
         let mut write = self.connections.write().await?;
         drop_reservation(&mut write, id.as_bytes().as_slice()).await?;
         write.commit().await
     }
 
-    pub(super) async fn stand_in_line_rows(&self, stand: StandInLine) -> Result<()> {
+    async fn stand_in_line(&self, stand: StandInLine) -> Result<()> {
         let Some(first) = stand.agents.first() else { return Ok(()) };
         if !self.has_budget(*first).await? {
             return Ok(());
@@ -152,7 +155,7 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn line_before(&self, agent: AgentId) -> Result<Option<CapReached>> {
+    async fn before_in_line(&self, agent: AgentId) -> Result<Option<CapReached>> {
         let sql = "SELECT b.running_max, (SELECT count(*) FROM reservations r \
              WHERE r.root = own.root AND r.kind = 'run' AND r.seq < own.seq) \
              FROM reservations own JOIN budgets b ON b.root = own.root WHERE own.id = ?";
@@ -164,12 +167,14 @@ impl SqliteStore {
         Ok(most.filter(waits).map(|most| CapReached { cap: Cap::Running, used, most }))
     }
 
-    pub(super) async fn leave_line_row(&self, agent: AgentId) -> Result<()> {
+    async fn leave_line(&self, agent: AgentId) -> Result<()> {
         let mut write = self.connections.write().await?;
         drop_reservation(&mut write, agent.as_bytes().as_slice()).await?;
         write.commit().await
     }
+}
 
+impl SqliteStore {
     async fn has_budget(&self, agent: AgentId) -> Result<bool> {
         let sql = concat!("SELECT 1 FROM budgets WHERE root = ", root_of!());
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());

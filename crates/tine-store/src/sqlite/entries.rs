@@ -1,5 +1,6 @@
 //! Logs and the effective history.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, EntryId};
 
 use super::SqliteStore;
@@ -7,7 +8,7 @@ use super::agents::require_living;
 use super::connection::Writing;
 use super::leases::check_fence;
 use super::packed::read_own;
-use crate::{EntryKind, EntryRow, Fence, NewEntry, Result, StoreError};
+use crate::{EntryKind, EntryRow, EntryStore, Fence, NewEntry, Result, StoreError};
 
 /// An agent and the last of its rows that counts, from a descendant's point of view, nearest first. The walk ends at an
 /// agent that inherits nothing.
@@ -29,8 +30,9 @@ const IS_INHERITED: &str = concat!(
     "SELECT 1 FROM entries e JOIN line ON line.id = e.agent WHERE e.id = ?2 AND e.id <= line.upto"
 );
 
-impl SqliteStore {
-    pub(super) async fn append_rows(
+#[async_trait]
+impl EntryStore for SqliteStore {
+    async fn append(
         &self,
         agent: AgentId,
         fence: Fence,
@@ -49,11 +51,7 @@ impl SqliteStore {
         Ok(ids)
     }
 
-    pub(super) async fn lineage_rows(
-        &self,
-        agent: AgentId,
-        at: Option<EntryId>,
-    ) -> Result<Vec<EntryRow>> {
+    async fn lineage(&self, agent: AgentId, at: Option<EntryId>) -> Result<Vec<EntryRow>> {
         let mut read = self.connections.read_snapshot().await?;
         let upto = at.map_or(i64::MAX, |entry| entry.0);
         let sql = sqlx::query(SEGMENTS).bind(agent.as_bytes().as_slice()).bind(upto);
@@ -71,11 +69,7 @@ impl SqliteStore {
         Ok(entries)
     }
 
-    pub(super) async fn own_rows(
-        &self,
-        agent: AgentId,
-        after: Option<EntryId>,
-    ) -> Result<Vec<EntryRow>> {
+    async fn own_entries(&self, agent: AgentId, after: Option<EntryId>) -> Result<Vec<EntryRow>> {
         let mut read = self.connections.read_snapshot().await?;
         let exists = sqlx::query("SELECT 1 FROM agents WHERE id = ?");
         if read.one(exists.bind(agent.as_bytes().as_slice())).await?.is_none() {

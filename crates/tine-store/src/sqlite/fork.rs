@@ -15,34 +15,32 @@ use crate::{
     EntryKind, ForkEvent, ForkFrom, ForkRequest, Forked, NewChild, NewEntry, Result, StoreError,
 };
 
-impl SqliteStore {
-    pub(super) async fn fork_rows(&self, request: ForkRequest) -> Result<Vec<Forked>> {
-        let mut write = self.connections.write().await?;
-        let last = last_entry_of_living(&mut write, request.parent).await?;
-        if let Some(fence) = request.parent_fence {
-            check_fence(&mut write, request.parent, fence).await?;
-        }
-        check_workers(&mut write, request.parent, &request.children).await?;
-        let fork_point = match request.from {
-            ForkFrom::LastEntry => last,
-            ForkFrom::Nothing => None,
-            ForkFrom::Entry(entry) => {
-                require_inherited(&mut write, request.parent, entry).await?;
-                Some(entry)
-            }
-        };
-        let place = Place { parent: Some(request.parent), fork_point, now_ms: request.now_ms };
-        let mut forked = Vec::with_capacity(request.children.len());
-        for child in &request.children {
-            let mut made = fork_child(&mut write, request.parent, child, place).await?;
-            if let Some(owner) = &request.owner {
-                made.lease = Some(insert_lease(&mut write, made.child, owner, place.now_ms).await?);
-            }
-            forked.push(made);
-        }
-        write.commit().await?;
-        Ok(forked)
+pub(super) async fn fork(store: &SqliteStore, request: ForkRequest) -> Result<Vec<Forked>> {
+    let mut write = store.connections.write().await?;
+    let last = last_entry_of_living(&mut write, request.parent).await?;
+    if let Some(fence) = request.parent_fence {
+        check_fence(&mut write, request.parent, fence).await?;
     }
+    check_workers(&mut write, request.parent, &request.children).await?;
+    let fork_point = match request.from {
+        ForkFrom::LastEntry => last,
+        ForkFrom::Nothing => None,
+        ForkFrom::Entry(entry) => {
+            require_inherited(&mut write, request.parent, entry).await?;
+            Some(entry)
+        }
+    };
+    let place = Place { parent: Some(request.parent), fork_point, now_ms: request.now_ms };
+    let mut forked = Vec::with_capacity(request.children.len());
+    for child in &request.children {
+        let mut made = fork_child(&mut write, request.parent, child, place).await?;
+        if let Some(owner) = &request.owner {
+            made.lease = Some(insert_lease(&mut write, made.child, owner, place.now_ms).await?);
+        }
+        forked.push(made);
+    }
+    write.commit().await?;
+    Ok(forked)
 }
 
 /// The parent's own last entry, read before any event of this fork is written.

@@ -1,5 +1,6 @@
 //! Leases: one writer per agent, told from its predecessors by a fence, and what happens when it dies.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, AgentState, TaskStatus};
 
 use super::SqliteStore;
@@ -9,7 +10,7 @@ use super::column::Columns;
 use super::connection::Writing;
 use super::tasks::{cut_tasks, task_columns};
 use super::writers::drop_writer;
-use crate::{Acquire, Fence, IsAlive, Lease, Recover, Recovered, Result, StoreError};
+use crate::{Acquire, Fence, IsAlive, Lease, LeaseStore, Recover, Recovered, Result, StoreError};
 
 /// The lease on an agent, if somebody holds it.
 const LEASE: &str =
@@ -23,8 +24,9 @@ const ORPHANED: &str = concat!(
      AND agent NOT IN (SELECT agent FROM leases WHERE owner IS NOT NULL))) ORDER BY seq"
 );
 
-impl SqliteStore {
-    pub(super) async fn acquire_lease(&self, acquire: Acquire<'_>) -> Result<Lease> {
+#[async_trait]
+impl LeaseStore for SqliteStore {
+    async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease> {
         let agent = acquire.agent;
         let mut write = self.connections.write().await?;
         require_living(&mut write, agent).await?;
@@ -42,7 +44,7 @@ impl SqliteStore {
         Ok(lease)
     }
 
-    pub(super) async fn release_lease(&self, lease: &Lease) -> Result<()> {
+    async fn release(&self, lease: &Lease) -> Result<()> {
         let mut write = self.connections.write().await?;
         let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ? AND fence = ?")
             .bind(lease.agent.as_bytes().as_slice())
@@ -60,13 +62,13 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn lease_row(&self, agent: AgentId) -> Result<Option<Lease>> {
+    async fn lease(&self, agent: AgentId) -> Result<Option<Lease>> {
         let sql = sqlx::query(LEASE).bind(agent.as_bytes().as_slice());
         let row = self.connections.read_one(sql).await?;
         row.map(|row| lease_record(agent, &row)).transpose()
     }
 
-    pub(super) async fn recover_leases(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {
+    async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {
         if !self.has_dead_owner(recover).await? {
             return Ok(Vec::new());
         }
@@ -96,7 +98,7 @@ impl SqliteStore {
         Ok(recovered)
     }
 
-    pub(super) async fn leased_by_dead(&self, is_alive: IsAlive<'_>) -> Result<Vec<AgentId>> {
+    async fn held_by_dead(&self, is_alive: IsAlive<'_>) -> Result<Vec<AgentId>> {
         let sql = "SELECT agent, owner FROM leases WHERE owner IS NOT NULL";
         let rows = self.connections.read_all(sqlx::query(sql)).await?;
         let mut dead = Vec::new();
@@ -107,7 +109,9 @@ impl SqliteStore {
         }
         Ok(dead)
     }
+}
 
+impl SqliteStore {
     /// Asked first, outside the transaction: nearly always there is nothing to recover, and then nothing is written.
     async fn has_dead_owner(&self, recover: Recover<'_>) -> Result<bool> {
         let sql = "SELECT owner FROM leases WHERE owner IS NOT NULL \

@@ -1,5 +1,6 @@
 //! Mailboxes: durable, read in order, delivered by a cursor.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, EntryId};
 
 use super::SqliteStore;
@@ -8,14 +9,15 @@ use super::column::Columns;
 use super::connection::Writing;
 use super::entries::append_entries;
 use super::leases::check_fence;
-use crate::{Fence, MailId, MailRow, NewEntry, NewMail, Result, StoreError};
+use crate::{Fence, MailId, MailRow, MailStore, NewEntry, NewMail, Result, StoreError};
 
 /// Unread messages that a mailbox takes from senders. Nobody reads more than that; notices of tasks always fit, since
 /// there is one for each task.
 const UNREAD_MAX: i64 = 1000;
 
-impl SqliteStore {
-    pub(super) async fn send_mail_row(&self, mail: NewMail) -> Result<MailId> {
+#[async_trait]
+impl MailStore for SqliteStore {
+    async fn send_mail(&self, mail: NewMail) -> Result<MailId> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, mail.recipient).await?;
         let sql = "SELECT count(*) FROM mail WHERE recipient = ?1 \
@@ -33,7 +35,7 @@ impl SqliteStore {
         Ok(id)
     }
 
-    pub(super) async fn unread_mail_rows(&self, agent: AgentId) -> Result<Vec<MailRow>> {
+    async fn unread_mail(&self, agent: AgentId) -> Result<Vec<MailRow>> {
         let sql = "SELECT id, sender, at_ms, body FROM mail WHERE recipient = ?1 \
              AND id > (SELECT mail_cursor FROM agents WHERE id = ?1) ORDER BY id";
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
@@ -50,7 +52,7 @@ impl SqliteStore {
         rows.iter().map(decode).collect()
     }
 
-    pub(super) async fn deliver_mail_row(
+    async fn deliver_mail(
         &self,
         agent: AgentId,
         fence: Fence,
@@ -76,7 +78,7 @@ impl SqliteStore {
         ids.first().copied().ok_or_else(|| StoreError::no_agent(agent))
     }
 
-    pub(super) async fn withdraw_mail_rows(
+    async fn withdraw_mail(
         &self,
         agent: AgentId,
         fence: Fence,

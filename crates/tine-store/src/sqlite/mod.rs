@@ -15,7 +15,6 @@ mod mail;
 mod open;
 mod packed;
 mod permissions;
-mod port;
 mod read_only;
 mod remove;
 mod requests;

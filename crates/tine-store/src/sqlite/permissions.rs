@@ -1,13 +1,17 @@
 //! Requests for permission: one queue for each tree. Every change of a request asks that it still waits, so that the first
 //! answer wins and a deadline counts once, whoever looks.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, AgentPrefix, Decision, PermissionId, PermissionScope, PermissionState};
 
 use super::SqliteStore;
 use super::agents::{prefix_range, require_living};
 use super::column::Columns;
 use super::connection::Writing;
-use crate::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow, Result, StoreError};
+use crate::{
+    AnswerPermission, AskPermission, PermissionFilter, PermissionRow, PermissionStore, Result,
+    StoreError,
+};
 
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
@@ -48,8 +52,9 @@ macro_rules! is_standing {
     };
 }
 
-impl SqliteStore {
-    pub(super) async fn ask_permission_row(&self, ask: AskPermission) -> Result<PermissionRow> {
+#[async_trait]
+impl PermissionStore for SqliteStore {
+    async fn ask_permission(&self, ask: AskPermission) -> Result<PermissionRow> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, ask.agent).await?;
         let sql = permissions_where!(
@@ -86,14 +91,14 @@ impl SqliteStore {
         Ok(row)
     }
 
-    pub(super) async fn permission_row(&self, id: PermissionId) -> Result<PermissionRow> {
+    async fn permission(&self, id: PermissionId) -> Result<PermissionRow> {
         let sql = permissions_where!("id = ?");
         let sql = sqlx::query(sql).bind(id.as_bytes().as_slice());
         let row = self.connections.read_one(sql).await?;
         permission_row(&row.ok_or_else(|| unknown(&id.to_string()))?)
     }
 
-    pub(super) async fn resolve_permission_text(&self, text: &str) -> Result<PermissionId> {
+    async fn resolve_permission(&self, text: &str) -> Result<PermissionId> {
         let prefix = AgentPrefix::parse(text).map_err(|_| unknown(text))?;
         let (low, high) = prefix_range(&prefix);
         let sql = "SELECT id FROM permissions WHERE id BETWEEN ? AND ? ORDER BY seq LIMIT ?";
@@ -108,7 +113,7 @@ impl SqliteStore {
         }
     }
 
-    pub(super) async fn permission_rows(
+    async fn permissions(
         &self,
         root: Option<AgentId>,
         filter: PermissionFilter,
@@ -127,11 +132,7 @@ impl SqliteStore {
         self.connections.read_all(sql).await?.iter().map(permission_row).collect()
     }
 
-    pub(super) async fn open_permission_row(
-        &self,
-        agent: AgentId,
-        call: &str,
-    ) -> Result<Option<PermissionRow>> {
+    async fn open_permission(&self, agent: AgentId, call: &str) -> Result<Option<PermissionRow>> {
         let sql = permissions_where!(
             "agent = ? AND call = ? AND ",
             is_open!(),
@@ -141,10 +142,7 @@ impl SqliteStore {
         self.connections.read_one(sql).await?.as_ref().map(permission_row).transpose()
     }
 
-    pub(super) async fn standing_permission_rows(
-        &self,
-        agent: AgentId,
-    ) -> Result<Vec<PermissionRow>> {
+    async fn standing_permissions(&self, agent: AgentId) -> Result<Vec<PermissionRow>> {
         let sql = permissions_where!(
             "root = ",
             root_of!(),
@@ -156,10 +154,7 @@ impl SqliteStore {
         self.connections.read_all(sql).await?.iter().map(permission_row).collect()
     }
 
-    pub(super) async fn answer_permission_row(
-        &self,
-        answer: AnswerPermission,
-    ) -> Result<PermissionRow> {
+    async fn answer_permission(&self, answer: AnswerPermission) -> Result<PermissionRow> {
         let mut write = self.connections.write().await?;
         let row = read_back(&mut write, answer.id).await?;
         if row.state != PermissionState::Pending {
@@ -189,7 +184,7 @@ impl SqliteStore {
         Ok(row)
     }
 
-    pub(super) async fn default_permission_row(
+    async fn default_permission(
         &self,
         id: PermissionId,
         by: &str,
@@ -205,7 +200,7 @@ impl SqliteStore {
         Ok(row)
     }
 
-    pub(super) async fn take_permission_row(&self, id: PermissionId, now_ms: i64) -> Result<bool> {
+    async fn take_permission(&self, id: PermissionId, now_ms: i64) -> Result<bool> {
         let mut write = self.connections.write().await?;
         let sql = "UPDATE permissions SET taken_ms = ? WHERE id = ? AND taken_ms IS NULL \
              AND state IN ('allowed', 'denied', 'expired')";
@@ -215,11 +210,7 @@ impl SqliteStore {
         Ok(taken)
     }
 
-    pub(super) async fn withdraw_permission_rows(
-        &self,
-        agent: AgentId,
-        now_ms: i64,
-    ) -> Result<u64> {
+    async fn withdraw_permissions(&self, agent: AgentId, now_ms: i64) -> Result<u64> {
         // Asked first, outside the transaction: nearly every run ends with nothing open.
         let sql = "SELECT 1 FROM permissions WHERE agent = ? AND state = 'pending' LIMIT 1";
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
@@ -236,11 +227,7 @@ impl SqliteStore {
         Ok(withdrawn)
     }
 
-    pub(super) async fn revoke_permission_row(
-        &self,
-        id: PermissionId,
-        now_ms: i64,
-    ) -> Result<PermissionRow> {
+    async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow> {
         let mut write = self.connections.write().await?;
         let sql = concat!(
             "UPDATE permissions SET state = 'withdrawn', answered_ms = ? WHERE id = ? AND ",

@@ -67,52 +67,40 @@ const WHOLE: [(&str, &str); 6] = [
     ("agent", "DELETE FROM agents WHERE id = ?1"),
 ];
 
-impl SqliteStore {
-    pub(super) async fn remove_agents(&self, remove: Remove) -> Result<Vec<RemovedAgent>> {
-        let mut write = self.connections.write().await?;
-        write.run("overwrite", sqlx::query("PRAGMA secure_delete = ON")).await?;
-        let members = members(&mut write, &remove.agents).await?;
-        let before = members.iter().filter(|one| one.was_removed).map(|one| one.id);
-        let goes: HashSet<AgentId> = remove.agents.iter().copied().chain(before).collect();
-        if let Some(agent) = goes.iter().find(|id| members.iter().all(|one| one.id != **id)) {
-            return Err(StoreError::no_agent(*agent));
-        }
-        for member in members.iter().filter(|one| goes.contains(&one.id)) {
-            if let Some(owner) = &member.runner {
-                return Err(StoreError::Held { agent: member.id, owner: owner.clone() });
-            }
-        }
-        let spawners = spawners_that_stay(&mut write, &goes).await?;
-        let needs = needs(&members, &goes, &spawners);
-        let mut removed = Vec::with_capacity(goes.len());
-        // Children first: their rows lead to their parents'.
-        for member in members.iter().rev().filter(|one| goes.contains(&one.id)) {
-            let needs = needs.get(&member.id);
-            let one = remove_one(&mut write, member.id, needs, remove.now_ms).await?;
-            // Whoever was removed before is told of only where that is done at last.
-            if !member.was_removed || one.is_whole {
-                removed.push(one);
-            }
-        }
-        removed.reverse();
-        let sql = "DELETE FROM heads WHERE hash NOT IN (SELECT head FROM agents)";
-        write.run("heads", sqlx::query(sql)).await?;
-        match remove.dry_run {
-            true => write.run("rollback", sqlx::query("ROLLBACK")).await?,
-            false => write.commit().await?,
-        }
-        Ok(removed)
+pub(super) async fn remove(store: &SqliteStore, remove: Remove) -> Result<Vec<RemovedAgent>> {
+    let mut write = store.connections.write().await?;
+    write.run("overwrite", sqlx::query("PRAGMA secure_delete = ON")).await?;
+    let members = members(&mut write, &remove.agents).await?;
+    let before = members.iter().filter(|one| one.was_removed).map(|one| one.id);
+    let goes: HashSet<AgentId> = remove.agents.iter().copied().chain(before).collect();
+    if let Some(agent) = goes.iter().find(|id| members.iter().all(|one| one.id != **id)) {
+        return Err(StoreError::no_agent(*agent));
     }
-
-    /// Writes the file anew, so that nothing that was removed is left in its gaps, and empties the log in front of it.
-    pub(super) async fn rewrite_file(&self) -> Result<bool> {
-        let mut read = self.connections.read().await?;
-        read.run(sqlx::query("VACUUM")).await?;
-        let row = read.one(sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")).await?;
-        read.finish().await?;
-        let busy: Option<i64> = row.map(|row| row.get(0)).transpose()?;
-        Ok(busy == Some(0))
+    for member in members.iter().filter(|one| goes.contains(&one.id)) {
+        if let Some(owner) = &member.runner {
+            return Err(StoreError::Held { agent: member.id, owner: owner.clone() });
+        }
     }
+    let spawners = spawners_that_stay(&mut write, &goes).await?;
+    let needs = needs(&members, &goes, &spawners);
+    let mut removed = Vec::with_capacity(goes.len());
+    // Children first: their rows lead to their parents'.
+    for member in members.iter().rev().filter(|one| goes.contains(&one.id)) {
+        let needs = needs.get(&member.id);
+        let one = remove_one(&mut write, member.id, needs, remove.now_ms).await?;
+        // Whoever was removed before is told of only where that is done at last.
+        if !member.was_removed || one.is_whole {
+            removed.push(one);
+        }
+    }
+    removed.reverse();
+    let sql = "DELETE FROM heads WHERE hash NOT IN (SELECT head FROM agents)";
+    write.run("heads", sqlx::query(sql)).await?;
+    match remove.dry_run {
+        true => write.run("rollback", sqlx::query("ROLLBACK")).await?,
+        false => write.commit().await?,
+    }
+    Ok(removed)
 }
 
 async fn members(write: &mut Writing<'_>, agents: &[AgentId]) -> Result<Vec<Member>> {

@@ -1,6 +1,7 @@
 //! Requests to providers, what they used, and what should be alive in the providers' caches because of them. Keyed by the
 //! request, so that nothing is counted twice.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, Lifetime};
 
 use super::SqliteStore;
@@ -8,7 +9,7 @@ use super::agents::agent_state;
 use super::budgets::{AMOUNT_MAX, settle};
 use super::column::{Columns, signed, usage_columns};
 use super::connection::Writing;
-use crate::{CacheRow, RequestRow, Result, UsageScope, UsageSum};
+use crate::{CacheRow, RequestRow, RequestStore, Result, UsageScope, UsageSum};
 
 /// How long a cache entry is remembered after its last use, in milliseconds: until tomorrow's evening, so that a miss of then can be called
 /// expired. The longest lifetime that a provider sells is OpenAI's of 12 hours; those that promise none (DeepSeek) keep theirs for hours.
@@ -21,12 +22,9 @@ macro_rules! request_columns {
     };
 }
 
-impl SqliteStore {
-    pub(super) async fn record_request_row(
-        &self,
-        request: RequestRow,
-        cache: &[CacheRow],
-    ) -> Result<bool> {
+#[async_trait]
+impl RequestStore for SqliteStore {
+    async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool> {
         let mut write = self.connections.write().await?;
         agent_state(&mut write, request.agent).await?;
         let sql = concat!(
@@ -63,11 +61,7 @@ impl SqliteStore {
         Ok(recorded)
     }
 
-    pub(super) async fn request_rows(
-        &self,
-        agent: AgentId,
-        scope: UsageScope,
-    ) -> Result<Vec<RequestRow>> {
+    async fn requests(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<RequestRow>> {
         let own =
             concat!("SELECT ", request_columns!(), " FROM requests WHERE agent = ? ORDER BY seq");
         let subtree = concat!(
@@ -84,7 +78,7 @@ impl SqliteStore {
         self.connections.read_all(sql).await?.iter().map(request_row).collect()
     }
 
-    pub(super) async fn recent_request_rows(
+    async fn recent_requests(
         &self,
         agent: AgentId,
         until_ms: i64,
@@ -100,7 +94,7 @@ impl SqliteStore {
         self.connections.read_all(sql).await?.iter().map(request_row).collect()
     }
 
-    pub(super) async fn usage_sums(&self, after: i64) -> Result<(i64, Vec<UsageSum>)> {
+    async fn usage_since(&self, after: i64) -> Result<(i64, Vec<UsageSum>)> {
         let sql = sqlx::query(
             "SELECT agent, count(*), \
              sum(CASE WHEN uncached IS NOT NULL AND micro_usd IS NULL THEN 1 ELSE 0 END), \
@@ -127,7 +121,7 @@ impl SqliteStore {
         Ok((last, sums))
     }
 
-    pub(super) async fn cache_rows(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>> {
+    async fn cache_entries(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>> {
         let sql = sqlx::query(
             "SELECT scope, hash, tokens, exact, bytes, lifetime, used_ms FROM cache_entries \
              WHERE scope = ? AND used_ms >= ? ORDER BY used_ms, hash",

@@ -1,11 +1,14 @@
 //! Facts about servers of models, as their own answers told them.
 
+use async_trait::async_trait;
+
 use super::SqliteStore;
 use super::column::Columns;
-use crate::{Result, ServerNote};
+use crate::{Result, ServerNote, ServerStore};
 
-impl SqliteStore {
-    pub(super) async fn note_server_row(&self, note: ServerNote) -> Result<()> {
+#[async_trait]
+impl ServerStore for SqliteStore {
+    async fn note_server(&self, note: ServerNote) -> Result<()> {
         let mut write = self.connections.write().await?;
         let sql = sqlx::query(
             "INSERT INTO server_notes (host, model, name, value, at_ms) VALUES (?, ?, ?, ?, ?) \
@@ -16,7 +19,7 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn server_note_rows(&self, host: &str) -> Result<Vec<ServerNote>> {
+    async fn server_notes(&self, host: &str) -> Result<Vec<ServerNote>> {
         let sql = sqlx::query(
             "SELECT host, model, name, value, at_ms FROM server_notes WHERE host = ? \
              ORDER BY model, name",

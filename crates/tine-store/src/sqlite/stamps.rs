@@ -1,19 +1,22 @@
 //! Stamps: compared and set in one transaction.
 
+use async_trait::async_trait;
+
 use super::SqliteStore;
 use super::leases::check_fence;
-use crate::{Result, SetStamp, Stamp, StampName};
+use crate::{Result, SetStamp, Stamp, StampName, StampStore};
 
 const READ: &str = "SELECT value, at_ms FROM stamps WHERE name = ?";
 
-impl SqliteStore {
-    pub(super) async fn stamp_row(&self, name: &StampName) -> Result<Option<Stamp>> {
+#[async_trait]
+impl StampStore for SqliteStore {
+    async fn stamp(&self, name: &StampName) -> Result<Option<Stamp>> {
         let row = self.connections.read_one(sqlx::query(READ).bind(name.as_str())).await?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Stamp { value: row.get(0)?, at_ms: row.get(1)? }))
     }
 
-    pub(super) async fn set_stamp_row(&self, set: SetStamp) -> Result<bool> {
+    async fn set_stamp(&self, set: SetStamp) -> Result<bool> {
         let mut write = self.connections.write().await?;
         if let Some((agent, fence)) = set.fence {
             check_fence(&mut write, agent, fence).await?;

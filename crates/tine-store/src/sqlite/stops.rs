@@ -2,6 +2,7 @@
 //!
 //! A wish to stop is a word in the agent's row. It is removed when the run is over.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, AgentState, StopKind, TaskStatus};
 
 use super::SqliteStore;
@@ -10,7 +11,7 @@ use super::connection::Writing;
 use super::leases::check_fence;
 use super::mail::insert_mail;
 use super::tasks::resume;
-use crate::{Fence, NewMail, RequestStop, Result, StoreError};
+use crate::{Fence, NewMail, RequestStop, Result, StopStore, StoreError};
 
 /// An agent and, where `?2` says so, all its descendants, ancestors first.
 const TREE: &str = "WITH RECURSIVE tree (id) AS (\
@@ -19,8 +20,9 @@ const TREE: &str = "WITH RECURSIVE tree (id) AS (\
      SELECT a.id, a.state, a.stop, t.status FROM tree JOIN agents a ON a.id = tree.id \
      LEFT JOIN tasks t ON t.agent = a.id ORDER BY a.seq";
 
-impl SqliteStore {
-    pub(super) async fn request_stop_rows(&self, request: RequestStop) -> Result<Vec<AgentId>> {
+#[async_trait]
+impl StopStore for SqliteStore {
+    async fn request_stop(&self, request: RequestStop) -> Result<Vec<AgentId>> {
         let mut write = self.connections.write().await?;
         let sql = sqlx::query(TREE).bind(request.agent.as_bytes().as_slice()).bind(request.cascade);
         let tree = write.all("subtree", sql).await?;
@@ -55,7 +57,7 @@ impl SqliteStore {
         Ok(asked)
     }
 
-    pub(super) async fn keep_follow_up_text(&self, agent: AgentId, text: &str) -> Result<bool> {
+    async fn keep_follow_up(&self, agent: AgentId, text: &str) -> Result<bool> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, agent).await?;
         let sql = sqlx::query("UPDATE agents SET follow_up = ? WHERE id = ? AND follow_up IS NULL")
@@ -66,14 +68,14 @@ impl SqliteStore {
         Ok(kept)
     }
 
-    pub(super) async fn has_follow_up_text(&self, agent: AgentId) -> Result<bool> {
+    async fn has_follow_up(&self, agent: AgentId) -> Result<bool> {
         let sql = "SELECT follow_up IS NOT NULL FROM agents WHERE id = ?";
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
         let row = self.connections.read_one(sql).await?;
         row.ok_or_else(|| StoreError::no_agent(agent))?.get(0)
     }
 
-    pub(super) async fn resume_for_follow_up_text(
+    async fn resume_for_follow_up(
         &self,
         agent: AgentId,
         fence: Fence,
@@ -94,7 +96,7 @@ impl SqliteStore {
         Ok(resumes)
     }
 
-    pub(super) async fn deliver_follow_up_text(&self, agent: AgentId, now_ms: i64) -> Result<bool> {
+    async fn deliver_follow_up(&self, agent: AgentId, now_ms: i64) -> Result<bool> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, agent).await?;
         let text = take_follow_up(&mut write, agent).await?;

@@ -1,5 +1,6 @@
 //! Tasks: a worker seen from its spawner. A task's end and the notice of it are one transaction.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus, TaskWorktree, Usage};
 
 use super::SqliteStore;
@@ -8,7 +9,7 @@ use super::column::{Columns, usage_columns};
 use super::connection::{Sql, Writing};
 use super::leases::check_fence;
 use super::mail::insert_mail;
-use crate::{NewMail, NewTask, Result, StoreError, TaskEnd, TaskUsed, WordNotice};
+use crate::{NewMail, NewTask, Result, StoreError, TaskEnd, TaskStore, TaskUsed, WordNotice};
 
 macro_rules! task_columns {
     () => {
@@ -22,25 +23,26 @@ macro_rules! task_columns {
 }
 pub(super) use task_columns;
 
-impl SqliteStore {
-    pub(super) async fn task_row(&self, agent: AgentId) -> Result<Option<TaskRecord>> {
+#[async_trait]
+impl TaskStore for SqliteStore {
+    async fn task(&self, agent: AgentId) -> Result<Option<TaskRecord>> {
         let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE agent = ?");
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
         self.connections.read_one(sql).await?.as_ref().map(task_record).transpose()
     }
 
-    pub(super) async fn task_rows(&self, spawner: AgentId) -> Result<Vec<TaskRecord>> {
+    async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>> {
         let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE spawner = ? ORDER BY seq");
         let sql = sqlx::query(sql).bind(spawner.as_bytes().as_slice());
         self.connections.read_all(sql).await?.iter().map(task_record).collect()
     }
 
-    pub(super) async fn all_task_rows(&self) -> Result<Vec<TaskRecord>> {
+    async fn all_tasks(&self) -> Result<Vec<TaskRecord>> {
         let sql = concat!("SELECT ", task_columns!(), " FROM tasks ORDER BY seq");
         self.connections.read_all(sqlx::query(sql)).await?.iter().map(task_record).collect()
     }
 
-    pub(super) async fn start_task_row(&self, agent: AgentId) -> Result<bool> {
+    async fn start_task(&self, agent: AgentId) -> Result<bool> {
         let mut write = self.connections.write().await?;
         let task = task_of(&mut write, agent).await?;
         require_living(&mut write, agent).await?;
@@ -56,18 +58,14 @@ impl SqliteStore {
         Ok(starts)
     }
 
-    pub(super) async fn resume_task_row(&self, agent: AgentId) -> Result<bool> {
+    async fn resume_task(&self, agent: AgentId) -> Result<bool> {
         let mut write = self.connections.write().await?;
         let resumes = resume(&mut write, agent).await?;
         write.commit().await?;
         Ok(resumes)
     }
 
-    pub(super) async fn clear_task_rows(
-        &self,
-        spawner: AgentId,
-        now_ms: i64,
-    ) -> Result<Vec<AgentId>> {
+    async fn clear_tasks(&self, spawner: AgentId, now_ms: i64) -> Result<Vec<AgentId>> {
         let mut write = self.connections.write().await?;
         let sql = "UPDATE tasks SET cleared_ms = ? WHERE spawner = ? AND cleared_ms IS NULL \
              AND status NOT IN ('queued', 'running') RETURNING agent, seq";
@@ -80,7 +78,7 @@ impl SqliteStore {
         Ok(cleared.into_iter().map(|(_, agent)| agent).collect())
     }
 
-    pub(super) async fn finish_task_row(&self, end: TaskEnd) -> Result<bool> {
+    async fn finish_task(&self, end: TaskEnd) -> Result<bool> {
         if !end.status.is_final() {
             return Err(StoreError::NotAnEnd { status: end.status });
         }

@@ -1,11 +1,12 @@
 //! Worktrees that were made for agents.
 
+use async_trait::async_trait;
 use tine_model::{AgentId, WorktreeRecord};
 
 use super::SqliteStore;
 use super::column::Columns;
 use super::connection::Writing;
-use crate::{NewWorktree, Relocation, Result, StoreError};
+use crate::{NewWorktree, Relocation, Result, StoreError, WorktreeStore};
 
 macro_rules! worktree_columns {
     () => {
@@ -13,20 +14,21 @@ macro_rules! worktree_columns {
     };
 }
 
-impl SqliteStore {
-    pub(super) async fn worktree_row(&self, agent: AgentId) -> Result<Option<WorktreeRecord>> {
+#[async_trait]
+impl WorktreeStore for SqliteStore {
+    async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>> {
         let sql = concat!("SELECT ", worktree_columns!(), " FROM worktrees WHERE agent = ?");
         let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
         self.connections.read_one(sql).await?.as_ref().map(worktree_record).transpose()
     }
 
-    pub(super) async fn worktree_rows(&self) -> Result<Vec<WorktreeRecord>> {
+    async fn worktrees(&self) -> Result<Vec<WorktreeRecord>> {
         let sql =
             concat!("SELECT ", worktree_columns!(), " FROM worktrees ORDER BY made_ms, agent");
         self.connections.read_all(sqlx::query(sql)).await?.iter().map(worktree_record).collect()
     }
 
-    pub(super) async fn note_worktree_row(&self, record: WorktreeRecord) -> Result<()> {
+    async fn note_worktree(&self, record: WorktreeRecord) -> Result<()> {
         let mut write = self.connections.write().await?;
         let sql = "UPDATE worktrees SET files = ?, commits = ?, removed_ms = ? WHERE agent = ? \
              RETURNING agent";
@@ -41,7 +43,7 @@ impl SqliteStore {
         write.commit().await
     }
 
-    pub(super) async fn relocate_rows(&self, relocation: Relocation) -> Result<()> {
+    async fn relocate(&self, relocation: Relocation) -> Result<()> {
         let mut write = self.connections.write().await?;
         for record in relocation.worktrees {
             let sql = "UPDATE worktrees SET path = ?, origin = ?, repository = ? WHERE agent = ? \

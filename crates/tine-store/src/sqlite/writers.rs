@@ -1,12 +1,13 @@
 //! Writers: who changes files in which directory, for as long as it holds its lease.
 
+use async_trait::async_trait;
 use tine_model::AgentId;
 
 use super::SqliteStore;
 use super::column::Columns;
 use super::connection::{Sql, Writing};
 use super::leases::check_fence;
-use crate::{NoteWriter, Result, WriterRow};
+use crate::{NoteWriter, Result, WriterRow, WriterStore};
 
 /// Writers in the directory `?1`, in those above it and below it, the earliest first. Directories end with `/`.
 const AROUND: &str = "SELECT w.agent, a.name, w.directory, l.owner, w.fence FROM writers w \
@@ -15,8 +16,9 @@ const AROUND: &str = "SELECT w.agent, a.name, w.directory, l.owner, w.fence FROM
      WHERE substr(w.directory, 1, length(?1)) = ?1 OR substr(?1, 1, length(w.directory)) = w.directory \
      ORDER BY w.at_ms, a.seq";
 
-impl SqliteStore {
-    pub(super) async fn note_writer_row(&self, note: NoteWriter) -> Result<Vec<WriterRow>> {
+#[async_trait]
+impl WriterStore for SqliteStore {
+    async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>> {
         let directory = with_slash(&note.directory);
         let rows = self.connections.read_all(around(&directory)).await?;
         let mut found = decoded(&rows)?;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 
 use tine_model::AgentId;
-use tine_store::{AgentFilter, CreateAgent, Head, NewAgent, OpenOptions, SqliteStore, Store as _};
+use tine_store::{AgentFilter, AgentStore, CreateAgent, Head, NewAgent, OpenOptions, SqliteStore};
 
 use crate::sim_serve::Server;
 use crate::support::{Home, Ran};

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 use tine_model::AgentId;
-use tine_store::{OpenOptions, SqliteStore, Store as _};
+use tine_store::{BudgetStore, OpenOptions, SqliteStore};
 
 use crate::crash::start;
 use crate::pty::Terminal;

@@ -9,7 +9,10 @@ use super::Directory;
 use crate::contract::{
     agent_id, caps_of, create, fork_of, message, plain_notice, request_of, reserve_of,
 };
-use crate::{Acquire, AgentFilter, ForkFrom, Reserved, Store};
+use crate::{
+    Acquire, AgentFilter, AgentStore, BudgetStore, EntryStore, ForkFrom, LeaseStore, RequestStore,
+    Reserved,
+};
 
 const HANDLES: u64 = 4;
 const FORKS: u64 = 16;

@@ -20,8 +20,10 @@ use crate::contract::{
     plain_notice, request_of, reserve_of, server_note_of, yes_to,
 };
 use crate::{
-    Acquire, AgentFilter, Fence, ForkFrom, Kill, NewTask, OpenOptions, PermissionFilter, Remove,
-    Result, SqliteStore, StandInLine, StepHook, Store, StoreError, UsageScope,
+    Acquire, AgentFilter, AgentStore, BudgetStore, EntryStore, Fence, ForkFrom, Kill, LeaseStore,
+    MailStore, NewTask, OpenOptions, PermissionFilter, PermissionStore, Remove, RequestStore,
+    Result, ServerStore, SqliteStore, StandInLine, StepHook, Store, StoreError, TaskStore,
+    UsageScope, WriterStore,
 };
 
 /// The last step of every transaction: it stands behind COMMIT.

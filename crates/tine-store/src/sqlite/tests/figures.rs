@@ -2,7 +2,7 @@
 
 use super::Directory;
 use crate::contract::{agent_id, create, fork_of, message, new_agent};
-use crate::{CreateAgent, ForkFrom, SqliteStore, Store};
+use crate::{AgentStore, CreateAgent, ForkFrom, SqliteStore};
 
 /// Forks that the average is taken over.
 const FORKS: u64 = 64;

@@ -10,8 +10,8 @@ use crate::contract::{
     agent_id, ask_of, create, fork_of, message, new_agent, plain_notice, refused,
 };
 use crate::{
-    Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, Remove, SetReach, SqliteStore, Store,
-    StoreError,
+    Acquire, AgentStore, CreateAgent, EntryStore, ForkFrom, LeaseStore, MailStore, NewMail,
+    OpenOptions, PermissionStore, Remove, RequestStore, SetReach, SqliteStore, Store, StoreError,
 };
 
 async fn execute(directory: &Directory, sql: &'static str) {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use tine_model::{AgentId, AgentState, Standing, TaskStatus};
 use tine_sim::SimServer;
-use tine_store::{AgentFilter, SqliteStore, Store};
+use tine_store::{
+    AgentFilter, AgentStore, BudgetStore, EntryStore, LeaseStore, MailStore, SqliteStore, Store,
+    TaskStore,
+};
 
 /// How far a round has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
