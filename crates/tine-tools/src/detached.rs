@@ -9,8 +9,10 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio_util::sync::CancellationToken;
 
 /// Longest line that is told, in bytes: an id and a path.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
@@ -38,6 +40,33 @@ impl Detached {
         let mut line = String::new();
         (&mut self.told).take(LINE_BYTES_MAX).read_line(&mut line).await?;
         Ok(line.strip_suffix('\n').map(str::to_owned))
+    }
+
+    /// Waits for its end; what it printed, of which no more than `most` bytes and one are kept, and its exit code, `None` when a signal
+    /// ended it. Once `stop` is cancelled it is interrupted, as by Ctrl+C.
+    pub async fn printed(
+        mut self,
+        most: u64,
+        stop: &CancellationToken,
+    ) -> io::Result<(Vec<u8>, Option<i32>)> {
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let read = async {
+            let mut printed = Vec::new();
+            (&mut self.told).take(most + 1).read_to_end(&mut printed).await?;
+            // The rest is taken off its hands: a full pipe would hold it.
+            tokio::io::copy(&mut self.told, &mut tokio::io::sink()).await?;
+            Ok::<_, io::Error>((printed, self.child.wait().await?.code()))
+        };
+        tokio::pin!(read);
+        tokio::select! {
+            ended = &mut read => return ended,
+            () = stop.cancelled() => {}
+        }
+        if let Some(id) = id {
+            // It may have ended by itself; its number stays taken until it is waited for.
+            let _ = kill_process(id, Signal::INT);
+        }
+        read.await
     }
 
     /// Waits for its end; its exit code, or `None` when a signal ended it.
@@ -105,6 +134,25 @@ mod tests {
         assert_eq!(told("kill -9 $$").await, (None, None, String::new()));
         let (line, ..) = told("cat").await;
         assert_eq!(line, None, "there is nothing to read");
+    }
+
+    #[tokio::test]
+    async fn all_that_is_printed_is_read_until_it_is_interrupted() {
+        let printed = async |script: &str, stop: &CancellationToken| {
+            let log = tempfile::tempfile().unwrap();
+            let arguments = ["-c".into(), script.into()];
+            let child = Detached::start("/bin/sh".as_ref(), &arguments, log).unwrap();
+            let (printed, code) = child.printed(5, stop).await.unwrap();
+            (String::from_utf8(printed).unwrap(), code)
+        };
+        let never = CancellationToken::new();
+        assert_eq!(printed("echo one; exit 3", &never).await, ("one\n".to_owned(), Some(3)));
+        let much = "yes | head -c 300000; exit 4";
+        assert_eq!(printed(much, &never).await, ("y\ny\ny\n".to_owned(), Some(4)));
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let (_, code) = printed("trap 'exit 7' INT; while :; do :; done", &stop).await;
+        assert!(matches!(code, None | Some(7)), "before or behind its trap");
     }
 
     #[cfg(target_os = "linux")]

@@ -290,6 +290,9 @@ pub(crate) enum Command {
     /// Print another program's conversation as one text
     #[command(after_help = examples::DIGEST, arg = trusts_nothing())]
     Digest(DigestArgs),
+    /// Offer forks to another program's agent, as an MCP server
+    #[command(after_help = examples::MCP)]
+    Mcp,
     /// Show what happened since you were last there
     #[command(after_help = examples::AWAY, arg = trusts_nothing())]
     Away(AwayArgs),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tine_tools::Detached;
 
@@ -11,10 +12,14 @@ use crate::context::Context;
 /// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
 const LOGS_MAX: usize = 200;
 
+/// How many this process has made.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
 /// Begins a command of tine in the background that nobody waits for and nobody is told of; it says what goes wrong in its log.
 pub(crate) fn begin(context: &Context, command: &[&str]) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
-    let (path, log) = new_log(context)?;
+    let now_ms = context.runtime.ports().clock.now_ms();
+    let (path, log) = new_log(&context.logs, now_ms)?;
     let directory = context.directory.clone().into_os_string();
     let before: [OsString; 4] = ["--detached".into(), path.into(), "-C".into(), directory];
     let arguments: Vec<OsString> =
@@ -23,11 +28,11 @@ pub(crate) fn begin(context: &Context, command: &[&str]) -> std::io::Result<()> 
 }
 
 /// A new log file, whose name says when it was made.
-pub(crate) fn new_log(context: &Context) -> std::io::Result<(PathBuf, File)> {
-    std::fs::create_dir_all(&context.logs)?;
-    make_room(&context.logs)?;
-    let now_ms = context.runtime.ports().clock.now_ms();
-    let path = context.logs.join(format!("task-{now_ms:015}-{}.log", std::process::id()));
+pub(crate) fn new_log(logs: &Path, now_ms: i64) -> std::io::Result<(PathBuf, File)> {
+    std::fs::create_dir_all(logs)?;
+    make_room(logs)?;
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let path = logs.join(format!("task-{now_ms:015}-{}-{number}.log", std::process::id()));
     let log = File::options().append(true).create_new(true).open(&path)?;
     Ok((path, log))
 }

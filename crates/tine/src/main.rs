@@ -29,6 +29,7 @@ mod keep_rule;
 mod limits;
 mod local;
 mod manual;
+mod mcp;
 mod memory;
 mod model;
 mod open;

@@ -42,7 +42,6 @@ const ANSWERS: &[(&[&str], &str)] = &[
         &["init"],
         "nothing is set up by a command: tine reads AGENTS.md or CLAUDE.md, and `tine \"Write an AGENTS.md for this project\"` makes one",
     ),
-    (&["mcp"], "tine has no MCP servers yet; its tools are in `tine man`, section WORKERS"),
     (
         &["update", "upgrade", "install"],
         "tine is updated as it was installed: in its repository, `git pull && cargo install --path crates/tine`",
@@ -280,7 +279,7 @@ mod tests {
     #[test]
     fn slips_and_other_programs_words_are_told_what_is_meant() {
         insta::assert_snapshot!([
-            "frok", "hlep", "forkk x", "config", "config set x", "init", "mcp", "exec 'do it'", "fix the bug", "worktrees", "demos",
+            "frok", "hlep", "forkk x", "config", "config set x", "init", "exec 'do it'", "fix the bug", "worktrees", "demos",
         ].map(|line| format!("{line}: {}", read(line))).join("\n"), @r#"
         frok: error: there is no command `frok`
         hint: did you mean `tine fork`?
@@ -296,8 +295,6 @@ mod tests {
         hint: settings are in your config.toml: `tine doctor` shows each of them and its file, `tine man` explains them
         init: error: there is no command `init`
         hint: nothing is set up by a command: tine reads AGENTS.md or CLAUDE.md, and `tine "Write an AGENTS.md for this project"` makes one
-        mcp: error: there is no command `mcp`
-        hint: tine has no MCP servers yet; its tools are in `tine man`, section WORKERS
         exec 'do it': error: there is no command `exec`
         hint: `tine run "PROMPT"` answers and leaves; `tine "PROMPT"` opens the terminal with it
         fix the bug: error: a prompt of several words stands in quotes

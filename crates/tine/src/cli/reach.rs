@@ -97,6 +97,7 @@ impl Command {
             | Self::Export(_)
             | Self::Digest(_)
             | Self::Away(_)
+            | Self::Mcp
             | Self::Cost(_)
             | Self::Budget(_)
             | Self::Cache(_)

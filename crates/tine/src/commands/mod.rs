@@ -207,6 +207,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Away(args) => away::away(context, args).await,
         Command::Dream(args) => dream::dream(context, args).await,
         Command::Export(args) => export::export(context, args).await,
+        Command::Mcp => crate::mcp::serve(context).await,
         Command::Cost(args) => cost::cost(context, args).await,
         Command::Budget(args) => budget::budget(context, args).await,
         Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,

@@ -403,6 +403,15 @@ Examples:
   tine away                 # of the agent that was last used in this directory
   tine away 1a2b --json";
 
+pub(crate) const MCP: &str = "\
+Tools: fork, fan, task_start, task_output, task_list, task_send, task_cancel, pick, apply, merge_back, tree, show, cost, import. Each call \
+is a command of tine in this directory, with its settings, rules and limits; what needs permission waits for `tine permission` in \
+another terminal. Work that takes longer than 90 seconds is answered with where to look, goes on, and outlives the connection.
+
+Examples:
+  claude mcp add tine -- tine mcp
+  codex mcp add tine -- tine mcp";
+
 pub(crate) const DREAM: &str = "\
 Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \
 said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \

@@ -46,6 +46,7 @@ mod import_export;
 mod import_tools;
 mod leftovers;
 mod login;
+mod mcp;
 mod merge_back;
 mod pages;
 mod paperwork;

@@ -103,6 +103,7 @@ fn the_manual_is_one_page() {
     .SS "tine import"
     .SS "tine export"
     .SS "tine digest"
+    .SS "tine mcp"
     .SS "tine away"
     .SS "tine dream"
     .SS "tine dream status"

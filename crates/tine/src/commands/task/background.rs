@@ -143,7 +143,8 @@ pub(super) async fn go(context: &Context, stdin: Option<&str>, json: bool) -> Re
             .because(&error)
             .hint("`--wait` runs the worker here")
     };
-    let (path, log) = new_log(context).map_err(cannot)?;
+    let now_ms = context.runtime.ports().clock.now_ms();
+    let (path, log) = new_log(&context.logs, now_ms).map_err(cannot)?;
     if let Some(text) = stdin {
         // Only for its owner, as the database is.
         let mut private = File::options();
