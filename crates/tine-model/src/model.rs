@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::agent::words;
 
 words! {
-    /// How bytes for a provider are laid out. Only `tine-wire` knows what stands behind the names.
+    /// The layout of the bytes for a provider. Only `tine-wire` knows what stands behind the names.
     #[derive(PartialOrd, Ord)]
     WireFormat[5] {
         /// Anthropic Messages, also spoken by MiniMax.
@@ -38,7 +38,7 @@ impl WireFormat {
 }
 
 words! {
-    /// Who serves the model. The word stands in front of the slash.
+    /// The provider that serves the model. The word stands in front of the slash.
     Provider[8] {
         /// The simulator inside the process; the model's name is a scenario.
         Sim = "sim",

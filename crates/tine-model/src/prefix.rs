@@ -5,7 +5,7 @@ use std::fmt;
 use crate::agent::words;
 
 words! {
-    /// How a provider's cache is told what to keep.
+    /// The way in which a provider's cache is told what to keep.
     CacheScheme[3] {
         /// Marks on blocks (`cache_control`): Anthropic and MiniMax.
         Marks = "marks",
@@ -67,12 +67,12 @@ impl fmt::Display for Segment {
 }
 
 words! {
-    /// What a boundary closes.
+    /// The part of a request that a boundary closes.
     #[derive(PartialOrd, Ord)]
     BoundaryKind[6] {
         /// Tools and system prompt.
         Head = "head",
-        /// Where the lineage's last answered request ended: an entry certainly exists there.
+        /// The end of the lineage's last answered request: an entry certainly exists there.
         Anchor = "anchor",
         /// The last block that all siblings of a fork share.
         ForkPoint = "fork point",

@@ -303,7 +303,7 @@ impl Shared {
         format!("sim/{}", self.scenario.name())
     }
 
-    /// What is sent of an answer, and what is billed for it.
+    /// The part of an answer that is sent, and the usage that is billed for it.
     fn sent(
         &self,
         frames: Vec<Frame>,

@@ -304,7 +304,7 @@ pub trait LeaseStore: Send + Sync {
     async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>>;
 }
 
-/// Who changes files in which directory.
+/// The agents that change files, and their directories.
 #[async_trait]
 pub trait WriterStore: Send + Sync {
     /// Notes that an agent writes in a directory under its current lease, and finds the other agents that do, there or in a
@@ -312,7 +312,7 @@ pub trait WriterStore: Send + Sync {
     async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>>;
 }
 
-/// What servers of models have said of themselves.
+/// Facts about servers of models, as their own answers told them.
 #[async_trait]
 pub trait ServerStore: Send + Sync {
     /// Keeps what a server said of itself; of the same host, model and name the later word counts.

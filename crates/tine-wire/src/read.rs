@@ -105,7 +105,7 @@ pub(crate) fn blocks<'a>(
     }
 }
 
-/// What an element of a content is.
+/// The kind of an element of a content.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 pub(crate) struct Kind {

@@ -12,7 +12,10 @@ use crate::context::Context;
 /// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
 const LOGS_MAX: usize = 200;
 
-/// How many this process has made.
+/// Most bytes that are read of the log of a process that has ended: its error and some hints.
+const ERROR_BYTES_MAX: usize = 16 * 1024;
+
+/// Logs that this process has made.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Begins a command of tine in the background that nobody waits for and nobody is told of; it says what goes wrong in its log.
@@ -35,6 +38,14 @@ pub(crate) fn new_log(logs: &Path, now_ms: i64) -> std::io::Result<(PathBuf, Fil
     let path = logs.join(format!("task-{now_ms:015}-{}-{number}.log", std::process::id()));
     let log = File::options().append(true).create_new(true).open(&path)?;
     Ok((path, log))
+}
+
+/// The text of the log of a process that has ended, of its first [`ERROR_BYTES_MAX`] bytes. The file is removed.
+pub(crate) fn take_log(path: &Path) -> String {
+    let told = std::fs::read(path).unwrap_or_default();
+    // Whoever cannot remove it leaves it to `make_room`.
+    let _ = std::fs::remove_file(path);
+    String::from_utf8_lossy(&told[..told.len().min(ERROR_BYTES_MAX)]).into_owned()
 }
 
 /// Takes the oldest logs away where there are too many.

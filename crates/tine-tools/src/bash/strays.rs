@@ -17,7 +17,7 @@ use crate::processes::Process;
 /// How often the processes are looked through: one that is killed may have started another just before.
 const ROUNDS_MAX: usize = 3;
 
-/// How often a process is looked at that has no environment, and the pause behind each look.
+/// Most looks at a process that has no environment, and the pause after each.
 const EMPTY_LOOKS: usize = 100;
 const EMPTY_PAUSE: Duration = Duration::from_micros(50);
 

@@ -14,12 +14,12 @@ pub(super) struct Tool {
     pub(super) pace: Pace,
 }
 
-/// How long a command may take.
+/// The time that a command may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
     /// It is waited for.
     Short,
-    /// It goes on when nobody waits any more, also behind the end of the connection. This command, with the agent behind it, shows what
+    /// It goes on when nobody waits any more, also after the end of the connection. This command, followed by the agent, shows what
     /// became of it.
     Long(&'static [&'static str]),
 }
@@ -90,7 +90,6 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "task_start",
-        // Without one a worker starts from its prompt alone.
         command: &["task", "start", "--json", "--wait-for-permission"],
         parameters: &[
             AGENT,

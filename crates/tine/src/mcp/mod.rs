@@ -7,6 +7,7 @@ mod call;
 mod process;
 
 use std::collections::HashMap;
+use std::io::{self, IsTerminal as _};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use self::process::{Ended, Processes};
 use crate::context::Context;
 use crate::fail::{self, Failure};
 
-/// How long a call is waited for before it is answered with what is known so far.
+/// The longest wait for a call, before it is answered with what is known so far.
 struct Patience {
     time: Duration,
     /// The same for `tine task output`.
@@ -61,7 +62,8 @@ struct Server {
     calls: Calls,
 }
 
-/// Calls at work, and what stops them. The SDK's own token of a call is cancelled at the end of the connection, too, which stops nothing.
+/// Calls at work, and the tokens that stop them. The SDK's own token of a call will not do: it is cancelled at the end of the connection,
+/// too, and that is to stop nothing.
 #[derive(Default)]
 struct Calls(Mutex<HashMap<RequestId, CancellationToken>>);
 
@@ -97,6 +99,10 @@ impl Drop for Call<'_> {
 
 /// Serves the client at standard input and output until it closes them.
 pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
+    if io::stdin().is_terminal() {
+        return Err(Failure::usage("`tine mcp` speaks to a program, and there is a person")
+            .hint("let a host start it, such as with `claude mcp add tine -- tine mcp`"));
+    }
     let processes = Processes::new(context)
         .map_err(|error| Failure::failed("cannot find this program").because(&error))?;
     let server = Server { processes, slots: Semaphore::new(CALLS_MAX), calls: Calls::default() };
@@ -215,8 +221,8 @@ fn failed(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// What a command printed; its errors, too, where it failed.
-fn result_of(ended: Result<std::io::Result<Ended>, oneshot::error::RecvError>) -> CallToolResult {
+/// The output of a command, and its errors where it failed.
+fn result_of(ended: Result<io::Result<Ended>, oneshot::error::RecvError>) -> CallToolResult {
     let ended = match ended {
         Ok(Ok(ended)) => ended,
         Ok(Err(error)) => return failed(format!("tine was lost: {error}")),

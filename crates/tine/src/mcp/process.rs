@@ -1,9 +1,8 @@
 //! Commands of tine in processes of their own.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_fork::host::Clock;
@@ -13,13 +12,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::context::Context;
-use crate::detached::new_log;
+use crate::detached::{new_log, take_log};
 
 /// Most bytes of what a command prints that a model is shown: about what a host takes for one result.
 const PRINTED_BYTES_MAX: u64 = 96 * 1024;
-
-/// Most bytes of its errors.
-const ERROR_BYTES_MAX: usize = 16 * 1024;
 
 pub(super) struct Processes {
     program: PathBuf,
@@ -69,19 +65,12 @@ impl Processes {
         // Read to its end also when nobody waits any more: a full pipe would hold it.
         self.waits.spawn(async move {
             let end = process.printed(PRINTED_BYTES_MAX, &stop).await;
-            let errors = errors(&path);
+            let errors = take_log(&path);
             let ended = end.map(|(printed, code)| Ended { printed: shown(&printed), errors, code });
             let _ = tell.send(ended);
         });
         Ok(ended)
     }
-}
-
-/// What a command that has ended wrote into its log, which goes with it.
-fn errors(path: &Path) -> String {
-    let told = fs::read(path).unwrap_or_default();
-    let _ = fs::remove_file(path);
-    String::from_utf8_lossy(&told[..told.len().min(ERROR_BYTES_MAX)]).into_owned()
 }
 
 fn shown(printed: &[u8]) -> String {

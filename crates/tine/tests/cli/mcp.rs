@@ -1,9 +1,10 @@
-//! `tine mcp`: what a host sees of it.
+//! `tine mcp` as a host sees it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
+use tine_testkit::until_some;
 
 use crate::support::Home;
 
@@ -32,13 +33,19 @@ struct Host {
 }
 
 impl Host {
-    fn of(home: &Home, version: &str) -> (Self, Value) {
+    /// One that has said nothing yet.
+    fn silent(home: &Home) -> Self {
         let mut command = crate::crash::command(home, &["mcp"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut server = command.spawn().unwrap();
         let input = server.stdin.take().unwrap();
         let output = BufReader::new(server.stdout.take().unwrap());
-        let mut host = Self { server, input, output, asked: 0 };
+        Self { server, input, output, asked: 0 }
+    }
+
+    /// One that has asked for this version of the protocol, and the answer.
+    fn of(home: &Home, version: &str) -> (Self, Value) {
+        let mut host = Self::silent(home);
         let client = json!({"name": "a test", "version": "1"});
         let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
         let answer = host.ask("initialize", &hello);
@@ -96,6 +103,11 @@ impl Host {
     }
 }
 
+/// The first request for permission that waits.
+fn question(home: &Home) -> Option<Value> {
+    home.json(&["permission", "list", "--json"]).as_array()?.first().cloned()
+}
+
 fn home() -> Home {
     let home = Home::new();
     let model = home.model(SCENARIO);
@@ -115,12 +127,7 @@ fn every_protocol_that_hosts_ask_for_is_spoken() {
         host.leave();
     }
     // Without a word of greeting: each request says who speaks.
-    let mut command = crate::crash::command(&home, &["mcp"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut server = command.spawn().unwrap();
-    let input = server.stdin.take().unwrap();
-    let output = BufReader::new(server.stdout.take().unwrap());
-    let mut host = Host { server, input, output, asked: 0 };
+    let mut host = Host::silent(&home);
     let about = json!({"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"},
@@ -187,12 +194,11 @@ fn work_and_its_question_outlive_the_connection() {
     let (mut host, _) = Host::of(&home, "2025-06-18");
     let fan = json!({"agent": "base", "directives": ["run it"]});
     host.begin("tools/call", &json!({"name": "fan", "arguments": fan}));
-    let waiting = || home.json(&["permission", "list", "--json"]);
-    while waiting().as_array().unwrap().is_empty() {}
+    until_some("a question", || question(&home));
     host.leave();
-    let question = waiting();
-    assert_eq!((&question[0]["tool"], &question[0]["state"]), (&json!("Bash"), &json!("pending")));
-    home.done(&["permission", "deny", question[0]["id"].as_str().unwrap()]);
+    let question = question(&home).unwrap();
+    assert_eq!((&question["tool"], &question["state"]), (&json!("Bash"), &json!("pending")));
+    home.done(&["permission", "deny", question["id"].as_str().unwrap()]);
     let (mut next, _) = Host::of(&home, "2025-06-18");
     let task = next.json("task_list", json!({"agent": "base"}))["tasks"][0]["id"].clone();
     let output = next.json("task_output", json!({"task": task, "wait": true}));
@@ -206,11 +212,18 @@ fn a_call_that_is_cancelled_stops_its_workers() {
     let (mut host, _) = Host::of(&home, "2025-06-18");
     let fan = json!({"agent": "base", "directives": ["run it"]});
     let id = host.begin("tools/call", &json!({"name": "fan", "arguments": fan}));
-    while home.json(&["permission", "list", "--json"]).as_array().unwrap().is_empty() {}
+    until_some("a question", || question(&home));
     let cancelled = json!({"requestId": id, "reason": "the person pressed Escape"});
     host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}));
     let task = host.json("task_list", json!({"agent": "base"}))["tasks"][0]["id"].clone();
     let output = host.json("task_output", json!({"task": task, "wait": true}));
     assert_eq!(output["task"]["status"], "interrupted", "it can be resumed");
     host.leave();
+}
+
+#[test]
+fn a_person_who_types_it_is_told_who_starts_it() {
+    let home = home();
+    let (code, text) = crate::pty::Terminal::start(&home, &["mcp"]).end();
+    assert!(code == 2 && text.contains("claude mcp add tine"), "{code}: {text}");
 }

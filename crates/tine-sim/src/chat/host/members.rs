@@ -17,7 +17,7 @@ pub(super) fn of(host: Host) -> &'static Shape {
     }
 }
 
-/// What a request to any of them may have.
+/// The members that a request to any of them may have.
 const COMMON: &[&str] = &[
     "frequency_penalty",
     "logprobs",

@@ -14,15 +14,12 @@ use tine_runtime::Resumed;
 use tine_tools::Detached;
 
 use crate::context::Context;
-use crate::detached::new_log;
+use crate::detached::{new_log, take_log};
 use crate::fail::{FAILED, Failure};
 use crate::output;
 use crate::prompt::{is_stdin, or_stdin};
 use crate::render::json::OpenCallShape;
 use crate::render::worktree::PlaceShape;
-
-/// What is read of a log at most, in bytes, when the second process has failed: its error and some hints.
-const ERROR_BYTES_MAX: usize = 16 * 1024;
 
 /// The status of what waits behind the worker's work.
 const QUEUED: &str = "queued";
@@ -164,11 +161,9 @@ pub(super) async fn go(context: &Context, stdin: Option<&str>, json: bool) -> Re
         return Ok(0);
     }
     let code = second.exit_code().await.map_err(cannot)?;
-    let told = std::fs::read(&path).unwrap_or_default();
-    // It says nothing that was not said here.
-    let _ = std::fs::remove_file(&path);
+    // It says nothing that is not said here.
+    let told = take_log(&path);
     let _ = std::fs::remove_file(handed_over(&path));
-    let told = String::from_utf8_lossy(&told[..told.len().min(ERROR_BYTES_MAX)]).into_owned();
     match (code.and_then(|code| u8::try_from(code).ok()), told.trim_end()) {
         (None, told) => Err(Failure::failed("the process in the background was killed").hint(told)),
         (Some(0), _) | (Some(_), "") => {
