@@ -98,7 +98,7 @@ impl Runtime {
     }
 
     /// The name of the one who asks, else its task.
-    async fn asker_label(&self, agent: AgentId) -> Result<Option<String>, RuntimeError> {
+    pub async fn asker_label(&self, agent: AgentId) -> Result<Option<String>, RuntimeError> {
         if let Some(name) = self.store().agent(agent).await?.name {
             return Ok(Some(name));
         }

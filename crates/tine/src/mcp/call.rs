@@ -19,6 +19,8 @@ pub(super) struct Tool {
 pub(super) enum Pace {
     /// It is waited for.
     Short,
+    /// It waits for a worker, and says itself how long.
+    Waits,
     /// It goes on when nobody waits any more, also after the end of the connection. This command, followed by the agent, shows what
     /// became of it.
     Long(&'static [&'static str]),
@@ -110,7 +112,7 @@ pub(super) const TOOLS: &[Tool] = &[
             at("wait", Place::Flag(&["--block", PATIENCE.option])),
             at("since", Place::Option("--since")),
         ],
-        pace: Pace::Short,
+        pace: Pace::Waits,
     },
     Tool {
         name: "task_list",

@@ -3,26 +3,30 @@
 //! Each call is a command of tine in a process of its own, so a host gets the same rules, limits and errors as a terminal, and work
 //! that was begun outlives the connection.
 
+mod asking;
 mod call;
 mod process;
+mod work;
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal as _};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
-    ContentBlock, Implementation, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, RequestId, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+    CreateTaskResult, GetTaskParams, GetTaskResult, Implementation, InputResponses,
+    ListToolsResult, PaginatedRequestParams, RequestId, ServerCapabilities, ServerConfig,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt as _};
+use rmcp::task_manager::{TaskManager, TaskOptions};
 use rmcp::{ErrorData, ServerHandler};
-use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use self::asking::Way;
 use self::call::{Pace, Tool};
-use self::process::{Ended, Processes};
+use self::work::{Desk, Progress, Waited, Work, failed};
 use crate::context::Context;
 use crate::fail::{self, Failure};
 
@@ -39,11 +43,11 @@ const PATIENCE: Patience = Patience { time: Duration::from_secs(90), option: "--
 /// `tine task output --block` whose wait was not long enough.
 const TIMED_OUT: i32 = fail::TIMED_OUT as i32;
 
-/// Between two words of progress.
-const PROGRESS_EVERY: Duration = Duration::from_secs(5);
-
-/// Commands that run at the same time for one connection. What is asked beyond waits.
+/// Commands of each pace that run at the same time for one connection. More than these wait.
 const CALLS_MAX: usize = 16;
+
+/// Calls that wait for a client to come back with an answer.
+const HELD_MAX: usize = 64;
 
 const INSTRUCTIONS: &str = "tine forks LLM agents. `import` makes an agent of a session file, `tree` lists agents; `fork`, `fan`, \
     `pick` and `task_start` put forks of one to work, which the provider's cache makes cheap. Agents are named by their name or the \
@@ -57,9 +61,11 @@ fn declarations() -> &'static [rmcp::model::Tool] {
 }
 
 struct Server {
-    processes: Processes,
-    slots: Semaphore,
+    desk: Arc<Desk>,
     calls: Calls,
+    /// Calls that have answered with a question, until the client calls again.
+    held: Mutex<Vec<(String, Work)>>,
+    tasks: TaskManager,
 }
 
 /// Calls at work, and the tokens that stop them. The SDK's own token of a call will not do: it is cancelled at the end of the connection,
@@ -81,8 +87,12 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn enter(calls: &'a Calls, context: &RequestContext<RoleServer>) -> Self {
-        let (id, stop) = (context.id.clone(), CancellationToken::new());
+    fn enter(
+        calls: &'a Calls,
+        context: &RequestContext<RoleServer>,
+        stop: CancellationToken,
+    ) -> Self {
+        let id = context.id.clone();
         if context.ct.is_cancelled() {
             stop.cancel();
         }
@@ -103,9 +113,14 @@ pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
         return Err(Failure::usage("`tine mcp` speaks to a program, and there is a person")
             .hint("let a host start it, such as with `claude mcp add tine -- tine mcp`"));
     }
-    let processes = Processes::new(context)
+    let desk = Desk::new(context)
         .map_err(|error| Failure::failed("cannot find this program").because(&error))?;
-    let server = Server { processes, slots: Semaphore::new(CALLS_MAX), calls: Calls::default() };
+    let server = Server {
+        desk: Arc::new(desk),
+        calls: Calls::default(),
+        held: Mutex::default(),
+        tasks: TaskManager::new(),
+    };
     let running = match server.serve(rmcp::transport::stdio()).await {
         Ok(running) => running,
         // Nobody has spoken.
@@ -122,7 +137,7 @@ pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tasks().build())
             .with_server_info(Implementation::new("tine", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
@@ -152,114 +167,123 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(state) = request.request_state {
+            return Ok(self.again(&state, request.input_responses, &context).await);
+        }
         let Some(tool) = Tool::named(&request.name) else {
             let unknown = format!("there is no tool `{}`", request.name);
             return Err(ErrorData::invalid_params(unknown, None));
         };
-        let arguments = request.arguments.unwrap_or_default();
-        let result = match tool.command_line(&arguments) {
-            Ok(line) => self.answered(tool, line, &context).await,
-            Err(wrong) => failed(wrong),
+        let line = match tool.command_line(&request.arguments.unwrap_or_default()) {
+            Ok(line) => line,
+            Err(wrong) => return Ok(failed(wrong).into()),
         };
-        Ok(result.into())
+        let way = self.way(&context);
+        let call = Call::enter(&self.calls, &context, CancellationToken::new());
+        let work = match self.desk.begin(tool, line, call.stop.clone(), &way).await {
+            Ok(work) => work,
+            Err(answer) => return Ok(answer.into()),
+        };
+        let has_tasks = context.client_capabilities().is_some_and(|has| has.supports_tasks());
+        match has_tasks && matches!(tool.pace, Pace::Long(_)) {
+            true => Ok(self.as_task(work, way).into()),
+            false => Ok(self.answered(work, &way, &context).await),
+        }
+    }
+
+    async fn get_task(
+        &self,
+        asked: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks.get_task(&asked.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        told: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.update_task(&told.task_id, told.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        cancelled: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&cancelled.task_id)
     }
 }
 
 impl Server {
+    fn way(&self, context: &RequestContext<RoleServer>) -> Way {
+        Way::of(context, &self.desk.processes.waits)
+    }
+
+    /// Waits for a call. Where its answer is a question, the call is held until the client comes back to it.
     async fn answered(
         &self,
-        tool: &Tool,
-        line: Vec<String>,
+        mut work: Work,
+        way: &Way,
         context: &RequestContext<RoleServer>,
-    ) -> CallToolResult {
-        let call = Call::enter(&self.calls, context);
-        let _slot = tokio::select! {
-            slot = self.slots.acquire() => slot,
-            () = call.stop.cancelled() => return failed("cancelled".to_owned()),
-        };
-        let is_long = tool.pace != Pace::Short;
-        let operand = line.iter().skip_while(|word| *word != "--").nth(1).cloned();
-        let mut end = match self.processes.begin(line, is_long, call.stop.clone()) {
-            Ok(end) => end,
-            Err(error) => return failed(format!("cannot start tine: {error}")),
-        };
-        let patience = tokio::time::sleep(PATIENCE.time);
-        tokio::pin!(patience);
-        let mut progress = Progress::of(context);
-        loop {
-            tokio::select! {
-                ended = &mut end => return result_of(ended),
-                () = &mut patience, if is_long => return self.goes_on(tool.pace, operand).await,
-                () = progress.tell() => {}
+    ) -> CallToolResponse {
+        match self.desk.wait(&mut work, way, Progress::of(context)).await {
+            Waited::Answer(answer) => answer.into(),
+            Waited::Question(id, question) => {
+                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+                if held.len() == HELD_MAX {
+                    // Its work goes on; its question waits in the queue.
+                    held.remove(0);
+                }
+                held.push((id.to_string(), work));
+                (*question).into()
             }
         }
     }
 
-    /// Says where the result of work will be that takes longer than anybody waits.
-    async fn goes_on(&self, pace: Pace, operand: Option<String>) -> CallToolResult {
-        let mut text = "Still at work, and it goes on without you waiting. task_output with `wait` reads a task, show an agent."
-            .to_owned();
-        for command in [pace.follow_up(operand), Some(questions())].into_iter().flatten() {
-            let Ok(end) = self.processes.begin(command, false, CancellationToken::new()) else {
-                continue;
+    /// Takes in the replies that a client brings, and goes on to wait for the call that asked for them.
+    async fn again(
+        &self,
+        state: &str,
+        replies: Option<InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResponse {
+        let work = {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = held.iter().position(|(id, _)| id == state);
+            found.map(|at| held.remove(at).1)
+        };
+        let Some(mut work) = work else {
+            return failed(
+                "this call is not known any more; task_list and tree show what became of it"
+                    .to_owned(),
+            )
+            .into();
+        };
+        let reply = replies.as_ref().and_then(|replies| replies.get(state));
+        self.desk.replied(&mut work, reply).await;
+        let _call = Call::enter(&self.calls, context, work.stop.clone());
+        self.answered(work, &self.way(context), context).await
+    }
+
+    /// Makes a task of a call: the client looks after it when it likes.
+    fn as_task(&self, mut work: Work, way: Way) -> CreateTaskResult {
+        let desk = Arc::clone(&self.desk);
+        let task = self.tasks.spawn(TaskOptions::new().with_ttl_ms(None), |task| {
+            let way = match way {
+                Way::Queue => Way::Queue,
+                _ => Way::Task(task.clone()),
             };
-            if let Ok(Ok(seen)) = end.await {
-                text.push('\n');
-                text.push_str(seen.printed.trim_end());
-            }
-        }
-        CallToolResult::success(vec![ContentBlock::text(text)])
-    }
-}
-
-/// The command that lists what waits for a person's answer.
-fn questions() -> Vec<String> {
-    ["permission", "list", "--json"].map(str::to_owned).to_vec()
-}
-
-fn failed(text: String) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(text)])
-}
-
-/// The output of a command, and its errors where it failed.
-fn result_of(ended: Result<io::Result<Ended>, oneshot::error::RecvError>) -> CallToolResult {
-    let ended = match ended {
-        Ok(Ok(ended)) => ended,
-        Ok(Err(error)) => return failed(format!("tine was lost: {error}")),
-        Err(_) => return failed("tine was lost".to_owned()),
-    };
-    // What was waited for goes on, and was printed as it stands.
-    if matches!(ended.code, Some(0 | TIMED_OUT)) {
-        return CallToolResult::success(vec![ContentBlock::text(ended.printed)]);
-    }
-    let parts = [ended.printed, ended.errors];
-    let parts: Vec<&str> =
-        parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
-    failed(match parts.is_empty() {
-        true => "tine was killed".to_owned(),
-        false => parts.join("\n"),
-    })
-}
-
-/// Tells a client that wants to know it that a call is at work.
-struct Progress<'a> {
-    context: &'a RequestContext<RoleServer>,
-    token: Option<ProgressToken>,
-    told: u32,
-}
-
-impl<'a> Progress<'a> {
-    fn of(context: &'a RequestContext<RoleServer>) -> Self {
-        Self { context, token: context.meta.get_progress_token(), told: 0 }
-    }
-
-    async fn tell(&mut self) {
-        tokio::time::sleep(PROGRESS_EVERY).await;
-        let Some(token) = self.token.clone() else { return };
-        self.told += 1;
-        let word = ProgressNotificationParam::new(token, f64::from(self.told));
-        // Who has gone needs no word.
-        let _ = self.context.peer.notify_progress(word).await;
+            Box::pin(async move {
+                match desk.wait(&mut work, &way, Progress::Task(task)).await {
+                    Waited::Answer(answer) => Ok(answer),
+                    // By its own answer a task asks nothing.
+                    Waited::Question(..) => Err(rmcp::task_manager::TaskExit::Cancelled),
+                }
+            })
+        });
+        CreateTaskResult::new(task)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tine_fork::host::Clock;
 use tine_tools::Detached;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -17,13 +18,16 @@ use crate::detached::{new_log, take_log};
 /// Most bytes of what a command prints that a model is shown: about what a host takes for one result.
 const PRINTED_BYTES_MAX: u64 = 96 * 1024;
 
+/// Most bytes that are read of the end of what a command says.
+const SAID_BYTES_MAX: usize = 4096;
+
 pub(super) struct Processes {
     program: PathBuf,
     directory: PathBuf,
     logs: PathBuf,
     clock: Arc<dyn Clock>,
     /// Those that are waited for. They end with the connection, the processes do not.
-    waits: TaskTracker,
+    pub(super) waits: TaskTracker,
 }
 
 /// A command that has ended.
@@ -34,8 +38,23 @@ pub(super) struct Ended {
     pub(super) code: Option<i32>,
 }
 
-/// The end of a command, once it is there. Dropping it leaves the command alone.
-pub(super) type End = oneshot::Receiver<io::Result<Ended>>;
+/// A command that runs. Dropping this leaves the command alone.
+pub(super) struct Process {
+    /// Its end, once that is there.
+    pub(super) end: oneshot::Receiver<io::Result<Ended>>,
+    pub(super) begun: Instant,
+    log: PathBuf,
+}
+
+impl Process {
+    /// The last line that it has said so far, beside its result.
+    pub(super) fn last_line(&self) -> Option<String> {
+        let said = std::fs::read(&self.log).ok()?;
+        let said = &said[said.len().saturating_sub(SAID_BYTES_MAX)..];
+        let said = String::from_utf8_lossy(said);
+        said.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned)
+    }
+}
 
 impl Processes {
     pub(super) fn new(context: &Context) -> io::Result<Self> {
@@ -52,7 +71,7 @@ impl Processes {
         line: Vec<String>,
         outlives: bool,
         stop: CancellationToken,
-    ) -> io::Result<End> {
+    ) -> io::Result<Process> {
         let (path, log) = new_log(&self.logs, self.clock.now_ms())?;
         let mut arguments: Vec<OsString> = Vec::new();
         if outlives {
@@ -61,15 +80,17 @@ impl Processes {
         arguments.extend(["-C".into(), self.directory.clone().into()]);
         arguments.extend(line.into_iter().map(OsString::from));
         let process = Detached::start(&self.program, &arguments, log)?;
-        let (tell, ended) = oneshot::channel();
+        let (tell, end) = oneshot::channel();
+        let said = path.clone();
         // Read to its end also when nobody waits any more: a full pipe would hold it.
         self.waits.spawn(async move {
-            let end = process.printed(PRINTED_BYTES_MAX, &stop).await;
+            let ended = process.printed(PRINTED_BYTES_MAX, &stop).await;
             let errors = take_log(&path);
-            let ended = end.map(|(printed, code)| Ended { printed: shown(&printed), errors, code });
+            let ended =
+                ended.map(|(printed, code)| Ended { printed: shown(&printed), errors, code });
             let _ = tell.send(ended);
         });
-        Ok(ended)
+        Ok(Process { end, begun: Instant::now(), log: said })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A request for permission as a person reads it: who, what, where and why.
 
 use tine_model::AgentId;
-
+use tine_runtime::PermissionRow;
 use unicode_width::UnicodeWidthStr;
 
 use tine_tui::figures::plural;
@@ -26,6 +26,20 @@ pub(crate) struct Shown<'a> {
     pub(crate) why: &'a str,
     /// What the call would destroy or change in place.
     pub(crate) warning: Option<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    /// That of a request as it is kept.
+    pub(crate) fn of(row: &'a PermissionRow, label: Option<&'a str>) -> Self {
+        Self {
+            agent: row.agent,
+            label,
+            asked: Asked { tool: &row.tool, what: &row.what, input: &row.input },
+            directory: &row.directory,
+            why: &row.why,
+            warning: row.warning.as_deref(),
+        }
+    }
 }
 
 /// The question without its choices, every line ended but the last; `mark` stands before it. False if not all of it is there.

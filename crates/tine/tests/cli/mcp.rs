@@ -1,5 +1,6 @@
 //! `tine mcp` as a host sees it.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
@@ -30,24 +31,40 @@ struct Host {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     asked: u64,
+    /// Said with each request, as the newest protocol wants it.
+    about: Option<Value>,
+    /// Messages of the server that nobody has read yet.
+    unread: VecDeque<Value>,
 }
 
 impl Host {
     /// One that has said nothing yet.
     fn silent(home: &Home) -> Self {
+        Self::silent_with(home, &[])
+    }
+
+    /// The same, with these variables of the environment.
+    fn silent_with(home: &Home, variables: &[(&str, &str)]) -> Self {
         let mut command = crate::crash::command(home, &["mcp"]);
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut server = command.spawn().unwrap();
         let input = server.stdin.take().unwrap();
         let output = BufReader::new(server.stdout.take().unwrap());
-        Self { server, input, output, asked: 0 }
+        Self { server, input, output, asked: 0, about: None, unread: VecDeque::new() }
     }
 
     /// One that has asked for this version of the protocol, and the answer.
     fn of(home: &Home, version: &str) -> (Self, Value) {
+        Self::that_has(home, version, &json!({}))
+    }
+
+    /// One that has these capabilities.
+    fn that_has(home: &Home, version: &str, capabilities: &Value) -> (Self, Value) {
         let mut host = Self::silent(home);
         let client = json!({"name": "a test", "version": "1"});
-        let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+        let hello =
+            json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": client});
         let answer = host.ask("initialize", &hello);
         host.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         (host, answer["result"].clone())
@@ -57,15 +74,32 @@ impl Host {
         writeln!(self.input, "{message}").unwrap();
     }
 
+    /// One of the newest protocol: it greets nobody, and says with each request who speaks.
+    fn newest(home: &Home, capabilities: &Value) -> Self {
+        let about = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        });
+        Self { about: Some(about), ..Self::silent(home) }
+    }
+
     fn begin(&mut self, method: &str, params: &Value) -> u64 {
         self.asked += 1;
         let id = self.asked;
+        let mut params = params.clone();
+        if let Some(about) = &self.about {
+            params["_meta"] = about.clone();
+        }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let id = self.begin(method, params);
+    /// Waits for a message; those that come before it are read later.
+    fn message(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.unread.iter().position(&is_it) {
+            return self.unread.remove(at).unwrap();
+        }
         loop {
             let mut line = String::new();
             assert_ne!(
@@ -74,10 +108,30 @@ impl Host {
                 "it has closed the connection"
             );
             let message: Value = serde_json::from_str(&line).unwrap();
-            if message["id"] == id {
+            if is_it(&message) {
                 return message;
             }
+            self.unread.push_back(message);
         }
+    }
+
+    /// The answer to a request. The server's own requests have numbers, too.
+    fn answer(&mut self, id: u64) -> Value {
+        self.message(|message| message["id"] == id && message["method"].is_null())
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.begin(method, params);
+        self.answer(id)
+    }
+
+    /// The next request or notification of this kind.
+    fn told(&mut self, method: &str) -> Value {
+        self.message(|message| message["method"] == method)
+    }
+
+    fn reply(&mut self, request: &Value, result: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
     }
 
     /// Calls a tool; its text, and whether it failed.
@@ -127,13 +181,8 @@ fn every_protocol_that_hosts_ask_for_is_spoken() {
         host.leave();
     }
     // Without a word of greeting: each request says who speaks.
-    let mut host = Host::silent(&home);
-    let about = json!({"_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }});
-    let listed = host.ask("tools/list", &about);
+    let mut host = Host::newest(&home, &json!({}));
+    let listed = host.ask("tools/list", &json!({}));
     assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(14), "{listed}");
     host.leave();
 }
@@ -226,4 +275,176 @@ fn a_person_who_types_it_is_told_who_starts_it() {
     let home = home();
     let (code, text) = crate::pty::Terminal::start(&home, &["mcp"]).end();
     assert!(code == 2 && text.contains("claude mcp add tine"), "{code}: {text}");
+}
+
+/// A host whose person can be asked by forms.
+fn with_forms(home: &Home) -> Host {
+    Host::that_has(home, "2025-11-25", &json!({"elicitation": {}})).0
+}
+
+fn begin_fan(host: &mut Host) -> u64 {
+    let fan = json!({"agent": "base", "directives": ["run it", "another"]});
+    host.begin("tools/call", &json!({"name": "fan", "arguments": fan}))
+}
+
+fn accepted(answer: &str) -> Value {
+    json!({"action": "accept", "content": {"answer": answer}})
+}
+
+/// The end of the worker that asked, from the answer to a fan.
+fn first_task(answer: &Value) -> Value {
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    // Behind it stands, for a failure, the reason.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let fan = values.next().and_then(Result::ok).unwrap_or_else(|| panic!("{answer}"));
+    fan["tasks"][0].clone()
+}
+
+#[test]
+fn a_person_at_the_host_is_asked_by_a_form() {
+    let home = home();
+    let mut host = with_forms(&home);
+    let call = begin_fan(&mut host);
+    let form = host.told("elicitation/create");
+    let message = form["params"]["message"].as_str().unwrap();
+    let (who, call_and_why) = message.split_once(" wants ").unwrap();
+    assert!(who.starts_with("run it ("), "{message}");
+    insta::assert_snapshot!(home.masked(call_and_why), @"
+    to use Bash
+      make test
+      in [HOME]/work: no rule allows this command, and it may do more than read: `make` at column 1: it runs code of the project
+    ");
+    insta::assert_snapshot!(form["params"]["requestedSchema"], @r#"{"type":"object","properties":{"answer":{"type":"string","title":"Answer","enum":["allow this call","allow it to this worker","allow it to all workers of the tree","deny"]},"reason":{"type":"string","title":"If not: why, or what to do instead"}},"required":["answer"]}"#);
+    host.reply(&form, accepted("allow this call"));
+    assert_eq!(first_task(&host.answer(call))["status"], "completed");
+    let answered = home.json(&["permission", "list", "--all", "--json"]);
+    assert_eq!(
+        (&answered[0]["state"], &answered[0]["answered_by"]),
+        (&json!("allowed"), &json!("tine mcp"))
+    );
+    host.leave();
+}
+
+#[test]
+fn a_refusal_by_form_reaches_the_worker_with_its_reason() {
+    let home = home();
+    let mut host = with_forms(&home);
+    let call = begin_fan(&mut host);
+    let form = host.told("elicitation/create");
+    let reply =
+        json!({"action": "accept", "content": {"answer": "deny", "reason": "no tests today"}});
+    host.reply(&form, reply);
+    let task = first_task(&host.answer(call));
+    assert_eq!(task["error"], "every call was refused: denied by the user: no tests today.");
+    let answered = home.json(&["permission", "list", "--all", "--json"]);
+    assert_eq!(
+        (&answered[0]["state"], &answered[0]["reason"]),
+        (&json!("denied"), &json!("no tests today"))
+    );
+    host.leave();
+}
+
+#[test]
+fn silence_grants_nothing_and_the_question_waits_in_the_queue() {
+    let home = home();
+    let mut host = with_forms(&home);
+    let call = begin_fan(&mut host);
+    let form = host.told("elicitation/create");
+    host.reply(&form, json!({"action": "decline"}));
+    let question = question(&home).unwrap();
+    home.done(&["permission", "allow", question["id"].as_str().unwrap()]);
+    assert_eq!(first_task(&host.answer(call))["status"], "completed");
+    assert!(host.unread.iter().all(|message| message["method"] != "elicitation/create"));
+    host.leave();
+}
+
+#[test]
+fn a_form_is_taken_away_where_the_question_is_answered_elsewhere() {
+    let home = home();
+    let mut host = with_forms(&home);
+    let call = begin_fan(&mut host);
+    let form = host.told("elicitation/create");
+    let question = question(&home).unwrap();
+    home.done(&["permission", "allow", question["id"].as_str().unwrap()]);
+    assert_eq!(host.told("notifications/cancelled")["params"]["requestId"], form["id"]);
+    assert_eq!(first_task(&host.answer(call))["status"], "completed");
+    host.leave();
+}
+
+#[test]
+fn an_agent_that_is_the_host_answers_nothing() {
+    let home = home();
+    let mut host =
+        Host::silent_with(&home, &[("TINE_AGENT", "00000000-0000-4000-8000-000000000000")]);
+    let client = json!({"name": "a test", "version": "1"});
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": client});
+    host.ask("initialize", &hello);
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let call = begin_fan(&mut host);
+    let question = until_some("a question", || question(&home));
+    home.done(&["permission", "allow", question["id"].as_str().unwrap()]);
+    host.answer(call);
+    assert!(host.unread.iter().all(|message| message["method"] != "elicitation/create"));
+    host.leave();
+}
+
+#[test]
+fn the_newest_protocol_asks_by_the_answer_of_the_call() {
+    let home = home();
+    let mut host = Host::newest(&home, &json!({"elicitation": {"form": {}}}));
+    let fan = json!({"agent": "base", "directives": ["run it"]});
+    let mut call = json!({"name": "fan", "arguments": fan});
+    let asks = host.ask("tools/call", &call)["result"].clone();
+    assert_eq!(asks["resultType"], "input_required");
+    let state = asks["requestState"].as_str().unwrap();
+    assert_eq!(asks["inputRequests"][state]["method"], "elicitation/create");
+    call["requestState"] = json!(state);
+    call["inputResponses"] = json!({state: accepted("allow it to this worker")});
+    let end = host.ask("tools/call", &call);
+    assert_eq!(end["result"]["resultType"], "complete");
+    assert_eq!(first_task(&end)["status"], "completed");
+    // The same once more, as a client that has lost the answer says it.
+    let lost = host.ask("tools/call", &call);
+    assert_eq!(lost["result"]["isError"], true, "{lost}");
+    host.leave();
+}
+
+#[test]
+fn a_client_with_tasks_looks_after_a_call_when_it_likes() {
+    let home = home();
+    let capabilities =
+        json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let mut host = Host::newest(&home, &capabilities);
+    let fan = json!({"agent": "base", "directives": ["run it"]});
+    let made = host.ask("tools/call", &json!({"name": "fan", "arguments": fan}))["result"].clone();
+    assert_eq!(made["resultType"], "task");
+    let id = json!({"taskId": made["taskId"]});
+    let state = |host: &mut Host, wanted: &str| {
+        until_some(wanted, || {
+            Some(host.ask("tasks/get", &id)["result"].clone())
+                .filter(|task| task["status"] == wanted)
+        })
+    };
+    let asks = state(&mut host, "input_required");
+    let (question, _) = asks["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    let told = json!({"taskId": made["taskId"], "inputResponses": {question: accepted("allow this call")}});
+    host.ask("tasks/update", &told);
+    let end = state(&mut host, "completed");
+    assert_eq!(first_task(&end)["status"], "completed");
+    host.leave();
+}
+
+#[test]
+fn a_task_that_is_cancelled_stops_its_workers() {
+    let home = home();
+    let mut host =
+        Host::newest(&home, &json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let fan = json!({"agent": "base", "directives": ["run it"]});
+    let made = host.ask("tools/call", &json!({"name": "fan", "arguments": fan}))["result"].clone();
+    until_some("a question", || question(&home));
+    host.ask("tasks/cancel", &json!({"taskId": made["taskId"]}));
+    let interrupted =
+        || home.json(&["task", "list", "--json"])["tasks"][0]["status"] == "interrupted";
+    until_some("the end of the worker", || interrupted().then_some(()));
+    host.leave();
 }

@@ -12,7 +12,6 @@ use crate::output;
 use crate::render::question::{self, question};
 use crate::render::record::Shown;
 use tine_tui::age::age;
-use tine_tui::question::Asked;
 use tine_tui::words::{DIM, YELLOW, one_line, styled};
 
 pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result<u8, Failure> {
@@ -43,18 +42,9 @@ pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result
 
 /// A request on some lines, the last one ended.
 fn block(row: &PermissionRow, shown: &Shown, now_ms: i64) -> String {
-    let asked = question::Shown {
-        agent: row.agent,
-        label: shown
-            .record
-            .name
-            .as_deref()
-            .or_else(|| shown.task.as_ref().map(|task| task.directive.as_str())),
-        asked: Asked { tool: &row.tool, what: &row.what, input: &row.input },
-        directory: &row.directory,
-        why: &row.why,
-        warning: row.warning.as_deref(),
-    };
+    let label = shown.record.name.as_deref();
+    let label = label.or_else(|| shown.task.as_ref().map(|task| task.directive.as_str()));
+    let asked = question::Shown::of(row, label);
     let columns = output::stdout_columns().unwrap_or(usize::MAX);
     let (mut text, _) = question(&styled(YELLOW, &row.id.short()), &asked, columns);
     let mut line = |words: &str| text.push_str(&format!("\n  {}", styled(DIM, words)));
