@@ -6,6 +6,7 @@
 mod asking;
 mod call;
 mod process;
+mod resources;
 mod work;
 
 use std::collections::HashMap;
@@ -16,16 +17,20 @@ use std::time::Duration;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
     CreateTaskResult, GetTaskParams, GetTaskResult, Implementation, InputResponses,
-    ListToolsResult, PaginatedRequestParams, RequestId, ServerCapabilities, ServerConfig,
-    UpdateTaskParams,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, RequestId, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt as _};
+use rmcp::service::{
+    NotificationContext, RequestContext, RoleServer, ServiceExt as _, SubscriptionContext,
+};
 use rmcp::task_manager::{TaskManager, TaskOptions};
 use rmcp::{ErrorData, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use self::asking::Way;
 use self::call::{Pace, Tool};
+use self::resources::Notices;
 use self::work::{Desk, Progress, Waited, Work, failed};
 use crate::context::Context;
 use crate::fail::{self, Failure};
@@ -66,6 +71,7 @@ struct Server {
     /// Calls that have answered with a question, until the client calls again.
     held: Mutex<Vec<(String, Work)>>,
     tasks: TaskManager,
+    notices: Notices,
 }
 
 /// Calls at work, and the tokens that stop them. The SDK's own token of a call will not do: it is cancelled at the end of the connection,
@@ -120,6 +126,7 @@ pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
         calls: Calls::default(),
         held: Mutex::default(),
         tasks: TaskManager::new(),
+        notices: Notices::default(),
     };
     let running = match server.serve(rmcp::transport::stdio()).await {
         Ok(running) => running,
@@ -137,7 +144,14 @@ pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tasks().build())
+        let has = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tasks()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_resources_list_changed()
+            .build();
+        ServerConfig::new(has)
             .with_server_info(Implementation::new("tine", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
@@ -189,6 +203,62 @@ impl ServerHandler for Server {
             true => Ok(self.as_task(work, way).into()),
             false => Ok(self.answered(work, &way, &context).await),
         }
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        drop(self.notices.wanted(&self.desk, &context.peer));
+        resources::list(&self.desk.context, page.and_then(|page| page.cursor)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        asked: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&self.desk, asked.uri).await.map(Into::into)
+    }
+
+    async fn subscribe(
+        &self,
+        asked: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.notices.wanted(&self.desk, &context.peer).insert(asked.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        asked: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.notices.wanted(&self.desk, &context.peer).remove(&asked.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // The SDK takes away what was not announced.
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        resources::listen(&self.desk.context, subscription).await;
+        Ok(())
     }
 
     async fn get_task(

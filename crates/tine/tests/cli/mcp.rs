@@ -448,3 +448,67 @@ fn a_task_that_is_cancelled_stops_its_workers() {
     until_some("the end of the worker", || interrupted().then_some(()));
     host.leave();
 }
+
+#[test]
+fn agents_and_reports_are_resources() {
+    let home = home();
+    let (mut host, _) = Host::of(&home, "2025-11-25");
+    host.json("fan", json!({"agent": "base", "directives": ["one"]}));
+    let listed = host.ask("resources/list", &json!({}))["result"]["resources"].clone();
+    let address = |kind: &str| {
+        let all = listed.as_array().unwrap().iter();
+        let mut found = all.filter_map(|one| one["uri"].as_str()).filter(|uri| uri.contains(kind));
+        (found.next().unwrap().to_owned(), found.count() + 1)
+    };
+    let ((agent, agents), (report, reports)) = (address("agent/"), address("report/"));
+    assert_eq!((agents, reports), (2, 1), "{listed}");
+    let mut text = |uri: &str| {
+        let read = host.ask("resources/read", &json!({"uri": uri}));
+        let text = read["result"]["contents"][0]["text"].as_str().map(str::to_owned);
+        text.unwrap_or_else(|| read["error"]["message"].to_string())
+    };
+    assert!(text(&agent).contains("Task: one"));
+    assert!(text("tine://agent/base").contains("message 0"));
+    assert!(text(&report).contains("Result: done"));
+    insta::assert_snapshot!(text("tine://agent/nobody"), @r#""error: no agent `nobody`\nhint: `tine ps --all` lists all agents""#);
+    assert!(text("tine://report/base").contains("has not reported"));
+    insta::assert_snapshot!(text("file:///etc/passwd"), @r#""no resource has the address file:///etc/passwd""#);
+    let shapes = host.ask("resources/templates/list", &json!({}));
+    assert_eq!(shapes["result"]["resourceTemplates"].as_array().unwrap().len(), 2);
+    let far = host.ask("resources/list", &json!({"cursor": "100"}));
+    assert_eq!(far["result"]["resources"], json!([]));
+    assert!(host.ask("resources/list", &json!({"cursor": "x"}))["error"].is_object());
+    host.leave();
+}
+
+#[test]
+fn a_client_hears_of_changes() {
+    let home = home();
+    let base = home.json(&["tree", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    let uri = format!("tine://agent/{base}");
+    let (mut host, _) = Host::of(&home, "2025-11-25");
+    host.ask("resources/subscribe", &json!({"uri": uri}));
+    home.json(&["fork", "base", "--name", "other", "--json"]);
+    host.told("notifications/resources/list_changed");
+    home.done(&["run", "--resume", "base", "go on"]);
+    assert_eq!(host.told("notifications/resources/updated")["params"]["uri"], uri.as_str());
+    host.leave();
+
+    let mut host = Host::newest(&home, &json!({}));
+    let wanted = json!({"resourcesListChanged": true, "resourceSubscriptions": [uri]});
+    host.begin("subscriptions/listen", &json!({"notifications": wanted}));
+    host.told("notifications/subscriptions/acknowledged");
+    // The acknowledgment is sent before the watch begins; so a change that comes too early is followed by others.
+    let mut number = 0;
+    until_some("a notice", || {
+        number += 1;
+        home.json(&["fork", "base", "--name", &format!("n{number}"), "--json"]);
+        host.ask("tools/list", &json!({}));
+        let is_notice =
+            |message: &Value| message["method"] == "notifications/resources/list_changed";
+        host.unread.iter().any(is_notice).then_some(())
+    });
+    home.done(&["run", "--resume", "base", "go on"]);
+    assert_eq!(host.told("notifications/resources/updated")["params"]["uri"], uri.as_str());
+    host.leave();
+}
