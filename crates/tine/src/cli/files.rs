@@ -48,7 +48,7 @@ pub(crate) enum ExportFormat {
 /// `tine import`
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// The file; `-` for standard input
+    /// The file; `-` for standard input; `claude:last` for the last session of Claude Code here
     pub(crate) file: PathBuf,
     /// Its shape
     #[arg(long, value_enum, default_value_t)]

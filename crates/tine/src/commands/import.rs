@@ -9,6 +9,7 @@ use tine_wire::{ConversationFormat, Counts};
 
 use crate::budget;
 use crate::cli::{ImportArgs, ImportFormat, ImportWith, ModelArgs};
+use crate::commands::last_session::Host;
 use crate::commands::text_file;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -80,7 +81,10 @@ pub(crate) async fn import(context: &Context, mut args: ImportArgs) -> Result<u8
     fill_from_stdin(&mut args.model.system)?;
     let has_system = args.model.system.is_some();
     let caps = budget::of_new_tree(&context.config, Vec::new())?;
-    let text = text_file::read(&args.file)?;
+    let text = match Host::named(&args.file) {
+        Some(host) => host.last_session(&context.directory).await?,
+        None => text_file::read(&args.file)?,
+    };
     let spec = ImportSpec {
         format: format(args.format),
         context: args.context.map(taken),

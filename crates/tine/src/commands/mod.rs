@@ -20,6 +20,7 @@ mod guard;
 mod hide;
 mod import;
 mod kill;
+mod last_session;
 pub(crate) mod listing;
 mod login;
 mod logs;

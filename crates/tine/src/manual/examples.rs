@@ -383,9 +383,11 @@ Examples:
 
 pub(crate) const IMPORT: &str = "\
 The file holds messages of any provider's format, or is what another tool keeps of its sessions: a transcript of \
-Claude Code, a rollout of Codex, an export of OpenCode. A system prompt in it takes the place of tine's own.
+Claude Code, a rollout of Codex, an export of OpenCode. A system prompt in it takes the place of tine's own. `claude:last`, `codex:last` \
+and `opencode:last` are the newest session of the directory, also one that goes on.
 
 Examples:
+  tine import claude:last --name base
   tine import ~/.claude/projects/-home-me-app/0b5c….jsonl --name \\
       from-claude-code
   tine import ~/.codex/sessions/2026/01/02/rollout-….jsonl --model \\

@@ -188,7 +188,20 @@ impl ServerHandler for Server {
             let unknown = format!("there is no tool `{}`", request.name);
             return Err(ErrorData::invalid_params(unknown, None));
         };
-        let line = match tool.command_line(&request.arguments.unwrap_or_default()) {
+        let mut arguments = request.arguments.unwrap_or_default();
+        if tool.name == "import" && !arguments.contains_key("file") {
+            let client = context.client_info().map(|client| client.name).unwrap_or_default();
+            match own_session(&client) {
+                Some(session) => arguments.insert("file".to_owned(), session.into()),
+                None => {
+                    return Ok(failed(format!(
+                        "name a `file`: the sessions of {client} are not known"
+                    ))
+                    .into());
+                }
+            };
+        }
+        let line = match tool.command_line(&arguments) {
             Ok(line) => line,
             Err(wrong) => return Ok(failed(wrong).into()),
         };
@@ -284,6 +297,12 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         self.tasks.cancel_task(&cancelled.task_id)
     }
+}
+
+/// The name of the session that a client is in, for `tine import`. `None` where nobody knows how it keeps them.
+fn own_session(client: &str) -> Option<&'static str> {
+    let known = [("claude", "claude:last"), ("codex", "codex:last"), ("opencode", "opencode:last")];
+    known.into_iter().find(|(name, _)| client.starts_with(name)).map(|(_, session)| session)
 }
 
 impl Server {

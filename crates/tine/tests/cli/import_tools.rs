@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::support::{Home, Ran};
 
 /// A transcript of Claude Code, written by hand: one record a block, a call on a branch of its own, a subagent, a line that a
@@ -309,4 +311,66 @@ fn exports_come_back_as_the_same_conversation() {
 
     three
     "#);
+}
+
+/// What Claude Code and Codex keep of a session that began with these words.
+fn keep_session(home: &Home, host: &str, name: &str, words: &str) {
+    let work = std::fs::canonicalize(home.work()).unwrap();
+    let work = work.to_str().unwrap();
+    let (folder, lines) = match host {
+        "claude" => (
+            format!(".claude/projects/{}", work.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
+            vec![json!({
+                "type": "user", "uuid": "u1", "parentUuid": null, "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z",
+                "isSidechain": false, "cwd": work, "message": {"role": "user", "content": words},
+            })],
+        ),
+        _ => (
+            ".codex/sessions/2026/01/02".to_owned(),
+            vec![
+                json!({"timestamp": "2026-01-02T00:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": work}}),
+                json!({"timestamp": "2026-01-02T00:00:00Z", "type": "response_item", "payload": {
+                    "type": "message", "role": "user", "content": [{"type": "input_text", "text": words}],
+                }}),
+            ],
+        ),
+    };
+    let folder = home.path().join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(folder.join(name), text.join("\n")).unwrap();
+}
+
+#[test]
+fn the_last_session_of_a_host_is_found_from_inside() {
+    for host in ["claude", "codex"] {
+        let home = Home::new();
+        let session = format!("{host}:last");
+        let import = ["import", &session, "--model", "sim/echo", "--name", "base"];
+        let ran = home.ran(&import);
+        assert!(ran.code != 0 && ran.stderr.contains("has no session in"), "{}", ran.stderr);
+        keep_session(&home, host, "rollout-1.jsonl", "the older one");
+        keep_session(&home, host, "agent-9.jsonl", "a subagent's");
+        keep_session(&home, host, "rollout-2.jsonl", "the one at work");
+        let newest = home.path().join(match host {
+            "claude" => ".claude/projects",
+            _ => ".codex/sessions",
+        });
+        age_all_but(&newest, "rollout-2.jsonl");
+        home.done(&import);
+        let shown = home.done(&["show", "base"]);
+        assert!(shown.contains("the one at work"), "{shown}");
+    }
+}
+
+/// Makes all files below this folder old, but one.
+fn age_all_but(folder: &Path, young: &str) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            age_all_but(&entry.path(), young);
+        } else if entry.file_name() != young {
+            let file = std::fs::File::options().append(true).open(entry.path()).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+    }
 }
