@@ -13,6 +13,7 @@ mod groups;
 mod guard;
 mod inherit;
 mod login;
+mod mcp;
 mod merge_back;
 mod permission;
 mod pick;
@@ -45,6 +46,7 @@ pub(crate) use self::groups::GROUPS;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{InheritArgs, WorkerArgs};
 pub(crate) use self::login::{LoginArgs, LogoutArgs, ModelsArgs};
+pub(crate) use self::mcp::{Host, McpArgs, McpChangeArgs, McpCommand};
 pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
@@ -292,7 +294,7 @@ pub(crate) enum Command {
     Digest(DigestArgs),
     /// Offer forks to another program's agent, as an MCP server
     #[command(after_help = examples::MCP)]
-    Mcp,
+    Mcp(McpArgs),
     /// Show what happened since you were last there
     #[command(after_help = examples::AWAY, arg = trusts_nothing())]
     Away(AwayArgs),

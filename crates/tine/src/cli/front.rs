@@ -42,8 +42,9 @@ const ANSWERS: &[(&[&str], &str)] = &[
         &["init"],
         "nothing is set up by a command: tine reads AGENTS.md or CLAUDE.md, and `tine \"Write an AGENTS.md for this project\"` makes one",
     ),
+    (&["install"], "`tine mcp install HOST` puts tine into Claude Code, Codex or OpenCode"),
     (
-        &["update", "upgrade", "install"],
+        &["update", "upgrade"],
         "tine is updated as it was installed: in its repository, `git pull && cargo install --path crates/tine`",
     ),
     (

@@ -97,7 +97,7 @@ impl Command {
             | Self::Export(_)
             | Self::Digest(_)
             | Self::Away(_)
-            | Self::Mcp
+            | Self::Mcp(_)
             | Self::Cost(_)
             | Self::Budget(_)
             | Self::Cache(_)

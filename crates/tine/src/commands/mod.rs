@@ -49,7 +49,7 @@ mod worktree;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
-use crate::cli::{CacheCommand, Cli, Command, SimCommand, TalkArgs};
+use crate::cli::{CacheCommand, Cli, Command, McpArgs, McpCommand, SimCommand, TalkArgs};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::inside;
@@ -84,12 +84,21 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Digest(args) => digest::digest(&args),
         Command::Login(args) => login::login(args),
         Command::Logout(args) => login::logout(&args),
+        Command::Mcp(McpArgs { command: Some(command) }) => mcp_settings(&command),
         // Before any settings are read: they may be what is wrong.
         Command::Trust(args) => trust::trust(directory, args),
         other => {
             let surroundings = Surroundings { directory, detached: cli.detached, trusts_once };
             in_runtime(surroundings, other)
         }
+    }
+}
+
+/// Changes of a host's settings.
+fn mcp_settings(command: &McpCommand) -> Result<u8, Failure> {
+    match command {
+        McpCommand::Install(args) => crate::mcp::install::install(args),
+        McpCommand::Remove(args) => crate::mcp::install::remove(args),
     }
 }
 
@@ -208,7 +217,8 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Away(args) => away::away(context, args).await,
         Command::Dream(args) => dream::dream(context, args).await,
         Command::Export(args) => export::export(context, args).await,
-        Command::Mcp => crate::mcp::serve(context).await,
+        Command::Mcp(McpArgs { command: None }) => crate::mcp::serve(context).await,
+        Command::Mcp(McpArgs { command: Some(command) }) => mcp_settings(&command),
         Command::Cost(args) => cost::cost(context, args).await,
         Command::Budget(args) => budget::budget(context, args).await,
         Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,

@@ -411,8 +411,26 @@ is a command of tine in this directory, with its settings, rules and limits; wha
 another terminal. Work that takes longer than 90 seconds is answered with where to look, goes on, and outlives the connection.
 
 Examples:
-  claude mcp add tine -- tine mcp
-  codex mcp add tine -- tine mcp";
+  tine mcp install claude-code
+  claude mcp add tine -- tine mcp         the same, by Claude Code itself and
+                                          for this project only";
+
+pub(crate) const MCP_INSTALL: &str = "\
+Shows the lines that change, and changes them: in ~/.claude.json (or in CLAUDE_CONFIG_DIR), in ~/.codex/config.toml (CODEX_HOME), or \
+in opencode.json or opencode.jsonc of ~/.config/opencode (XDG_CONFIG_HOME). Another entry `tine` there is replaced as a whole. The \
+host starts `tine` where PATH leads to this program, and else its full path.
+
+Examples:
+  tine mcp install claude-code --dry-run
+  tine mcp install codex
+  tine mcp install opencode --json | jq -r .file";
+
+pub(crate) const MCP_REMOVE: &str = "\
+The file is then what it was before `tine mcp install`, to the byte; one that tine made goes. What others changed since stays.
+
+Examples:
+  tine mcp remove claude-code
+  tine mcp remove codex --dry-run";
 
 pub(crate) const DREAM: &str = "\
 Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \

@@ -5,6 +5,7 @@
 
 mod asking;
 mod call;
+pub(crate) mod install;
 mod process;
 mod resources;
 mod work;
@@ -117,7 +118,7 @@ impl Drop for Call<'_> {
 pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
     if io::stdin().is_terminal() {
         return Err(Failure::usage("`tine mcp` speaks to a program, and there is a person")
-            .hint("let a host start it, such as with `claude mcp add tine -- tine mcp`"));
+            .hint("a host starts it: `tine mcp install claude-code` tells Claude Code to, and so for codex and opencode"));
     }
     let desk = Desk::new(context)
         .map_err(|error| Failure::failed("cannot find this program").because(&error))?;
@@ -133,9 +134,9 @@ pub(crate) async fn serve(context: &Context) -> Result<u8, Failure> {
         // Nobody has spoken.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(0),
         Err(error) => {
-            return Err(Failure::failed("the client does not speak MCP").because(&error).hint(
-                "`tine mcp` is started by a host, such as `claude mcp add tine -- tine mcp`",
-            ));
+            return Err(Failure::failed("the client does not speak MCP")
+                .because(&error)
+                .hint("`tine mcp` is started by a host: see `tine mcp install --help`"));
         }
     };
     running.waiting().await.map_err(|error| Failure::failed("MCP ended").because(&error))?;

@@ -47,6 +47,7 @@ mod import_tools;
 mod leftovers;
 mod login;
 mod mcp;
+mod mcp_install;
 mod merge_back;
 mod pages;
 mod paperwork;

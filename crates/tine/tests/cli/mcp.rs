@@ -274,7 +274,7 @@ fn a_call_that_is_cancelled_stops_its_workers() {
 fn a_person_who_types_it_is_told_who_starts_it() {
     let home = home();
     let (code, text) = crate::pty::Terminal::start(&home, &["mcp"]).end();
-    assert!(code == 2 && text.contains("claude mcp add tine"), "{code}: {text}");
+    assert!(code == 2 && text.contains("tine mcp install claude-code"), "{code}: {text}");
 }
 
 /// A host whose person can be asked by forms.

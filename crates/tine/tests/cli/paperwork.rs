@@ -104,6 +104,8 @@ fn the_manual_is_one_page() {
     .SS "tine export"
     .SS "tine digest"
     .SS "tine mcp"
+    .SS "tine mcp install"
+    .SS "tine mcp remove"
     .SS "tine away"
     .SS "tine dream"
     .SS "tine dream status"
