@@ -1,6 +1,7 @@
 //! The parameters that requests of this format may have. The API refuses others, wherever they stand.
 //!
-//! Source: the types of `openai` 3.54.0. A message of the model may stand without an id, as Codex sends it.
+//! Source: the types of `openai` 3.54.0. A message of the model may stand without an id, as Codex sends it; `client_metadata` is Codex's
+//! own.
 
 use serde_json::{Map, Value};
 
@@ -13,6 +14,7 @@ const REQUEST: Shape = Shape::object(
         "access_programs",
         "background",
         "background_options",
+        "client_metadata",
         "context_management",
         "conversation",
         "image",

@@ -99,16 +99,28 @@ pub(super) fn items(head: &Head, answer: &Answer) -> Vec<Value> {
         }));
     }
     for (call, (id, call_id)) in answer.calls.iter().zip(&head.ids.calls) {
-        items.push(json!({
+        let mut item = json!({
             "id": id,
             "type": "function_call",
             "status": "completed",
             "call_id": call_id,
             "name": call.name,
             "arguments": call.input,
-        }));
+        });
+        if let Some(namespace) = namespace(head, &call.name) {
+            item["namespace"] = namespace.clone();
+        }
+        items.push(item);
     }
     items
+}
+
+/// The namespace in which the request declares a tool: a call names both.
+fn namespace<'a>(head: &'a Head, tool: &str) -> Option<&'a Value> {
+    let tools = |value: &'a Value| value["tools"].as_array().into_iter().flatten();
+    let declared = head.echo.get("tools")?.as_array()?;
+    let namespace = declared.iter().find(|one| tools(one).any(|inner| inner["name"] == tool))?;
+    namespace.get("name")
 }
 
 pub(super) fn text_part(text: &str) -> Value {

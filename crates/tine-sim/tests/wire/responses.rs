@@ -97,6 +97,24 @@ async fn a_streamed_response_has_the_vendors_events() {
 }
 
 #[tokio::test]
+async fn a_call_names_the_namespace_that_declares_the_tool() {
+    let server = manual(TOOLS).await.0;
+    let bash = json!({"type": "function", "name": "bash"});
+    for (tool, expected) in [
+        (json!({"type": "namespace", "name": "mcp__files", "tools": [bash]}), json!("mcp__files")),
+        (bash, Value::Null),
+    ] {
+        let mut body = input(&[("src", true)]);
+        body["tools"] = json!([tool]);
+        body["client_metadata"] = json!({"session_id": "as Codex sends it"});
+        let reply: Value =
+            serde_json::from_str(&post(&server, "/v1/responses", &body).await.text()).unwrap();
+        let call = &reply["output"][2];
+        assert_eq!((&call["name"], &call["namespace"]), (&json!("bash"), &expected));
+    }
+}
+
+#[tokio::test]
 async fn a_tool_turn_goes_on_with_its_output() {
     let server = manual(TOOLS).await.0;
     let first = post(&server, "/v1/responses", &asked()).await.json();
