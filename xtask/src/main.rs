@@ -20,6 +20,8 @@ mod engine;
 mod fuzz;
 mod git_version;
 mod hosts;
+mod mcp;
+mod npm;
 mod opencode;
 mod process;
 mod soak;

@@ -42,6 +42,7 @@ mod gate;
 mod guard_filter;
 mod guard_shell;
 mod healing;
+mod hosts;
 mod import_export;
 mod import_tools;
 mod leftovers;

@@ -1,0 +1,293 @@
+//! A machine with a host, an agent of tine's, and the simulator as the only provider.
+//!
+//! Claude Code, facts of version 2.1.330: in a terminal it asks three things before it listens, unless `.claude.json` in its home says
+//! `hasCompletedOnboarding` (else it asks for colours), `customApiKeyResponses.approved` with the last 20 characters of
+//! `ANTHROPIC_API_KEY` (else it asks if it may use the key), and `projects.DIRECTORY.hasTrustDialogAccepted` (else it asks if the
+//! folder is trusted). Servers of `--mcp-config` need no approval, those of a project's `.mcp.json` do. `--allowedTools` takes all words that
+//! follow it, so the prompt stands before it. `-p` asks none of these.
+//!
+//! Codex 0.169.0: `exec` refuses a tool that is not read-only unless the server's `default_tools_approval_mode` is `approve`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+use tine_testkit::{until, until_some};
+
+use crate::pty::Place;
+use crate::sim_serve::Server;
+use crate::support::{Home, Ran};
+
+/// The host's model fans out. One worker reports at once, the other asks for a command first. `FAN` is the host's name of the tool.
+const SCENARIO: &str = r#"
+name = "hosts"
+
+[[turn]]
+when = { user_contains = "Fan out", tool_results = 0 }
+tool_calls = [{ name = "FAN", input = { agent = "base", directives = ["look", "change"] } }]
+
+[[turn]]
+when = { user_contains = "Only look", tool_results = 0 }
+tool_calls = [{ name = "FAN", input = { agent = "base", directives = ["look", "look again"] } }]
+
+[[turn]]
+when = { last_tool = "FAN" }
+text = "Both have reported."
+
+[[turn]]
+when = { user_contains = "Task: change", tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "touch changed" } }]
+
+[[turn]]
+when = { user_contains = "Task: change" }
+text = "Scope: a change\nResult: it was changed\nKey files: none\nFiles changed: changed\nIssues: none"
+
+[[turn]]
+when = { user_contains = "Task:" }
+text = "Scope: a look\nResult: it was seen\nKey files: none\nFiles changed: none\nIssues: none"
+
+[[turn]]
+text = "ok"
+"#;
+
+/// The key of no provider.
+const KEY: &str = "sk-nobody-0123456789abcdefghij";
+
+/// What keeps hosts from asking anybody but the simulator: nobody listens at this proxy.
+const ALONE: &[(&str, &str)] = &[
+    ("HTTP_PROXY", "http://127.0.0.1:9"),
+    ("HTTPS_PROXY", "http://127.0.0.1:9"),
+    ("NO_PROXY", "127.0.0.1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+    ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+    ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
+];
+
+pub(super) struct Machine {
+    pub(super) home: Home,
+    provider: Server,
+}
+
+impl Machine {
+    /// With an agent `base`, and a model that calls tine's `fan` by this name.
+    pub(super) fn new(fan: &str) -> Self {
+        let home = Home::new().without_nudges();
+        let scenario = home.write("case.toml", &SCENARIO.replace("FAN", fan));
+        let bodies = home.path().join("bodies");
+        let (scenario, bodies) = (scenario.to_str().unwrap(), bodies.to_str().unwrap());
+        let provider = Server::start(&home, &["--scenario", scenario, "--log-bodies", bodies]);
+        home.import("anthropic/claude-test", "base", 2);
+        let machine = Self { home, provider };
+        machine.write_settings();
+        machine
+    }
+
+    /// The home of the host's user.
+    pub(super) fn user(&self) -> PathBuf {
+        self.home.path().join("user")
+    }
+
+    /// Settings of each host: the provider, and tine as an MCP server.
+    fn write_settings(&self) {
+        let (tine, environment) = (env!("CARGO_BIN_EXE_tine"), self.environment());
+        let address = self.provider.field("anthropic");
+        let server = json!({"command": tine, "args": ["mcp"], "env": environment});
+        self.write("mcp.json", &json!({"mcpServers": {"tine": server}}));
+        let trusted = json!({"hasTrustDialogAccepted": true});
+        let approved = &KEY[KEY.len() - 20..];
+        let seed = json!({
+            "hasCompletedOnboarding": true,
+            "customApiKeyResponses": {"approved": [approved]},
+            "projects": {self.home.work().to_str().unwrap(): trusted},
+        });
+        self.write(".claude.json", &seed);
+        let options = json!({"baseURL": format!("{address}/v1"), "apiKey": KEY});
+        let models = json!({"claude-test": {"limit": {"context": 200_000, "output": 8_000}}});
+        let provider = json!({"npm": "@ai-sdk/anthropic", "options": options, "models": models});
+        let server = json!({"type": "local", "command": [tine, "mcp"], "environment": environment});
+        let opencode = json!({
+            "autoupdate": false, "share": "disabled", "snapshot": false,
+            "model": "sim/claude-test", "small_model": "sim/claude-test",
+            "provider": {"sim": provider}, "mcp": {"tine": server},
+        });
+        self.write(".config/opencode/opencode.json", &opencode);
+        // A JSON text is a TOML text, too.
+        let variables: Vec<String> = environment
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        let codex = format!(
+            "model = \"gpt-test\"\nmodel_provider = \"sim\"\ncheck_for_update_on_startup = false\n\
+             [analytics]\nenabled = false\n\
+             [model_providers.sim]\nname = \"sim\"\nbase_url = \"{}\"\nwire_api = \"responses\"\nenv_key = \"ANTHROPIC_API_KEY\"\n\
+             [mcp_servers.tine]\ndefault_tools_approval_mode = \"approve\"\ncommand = {}\nargs = [\"mcp\"]\nenv = {{ {} }}\n",
+            self.provider.field("openai"),
+            json!(tine),
+            variables.join(", "),
+        );
+        self.home.write("user/.codex/config.toml", &codex);
+    }
+
+    fn write(&self, name: &str, settings: &Value) {
+        self.home.write(&format!("user/{name}"), &settings.to_string());
+    }
+
+    /// What tine is told by the host that starts it.
+    fn environment(&self) -> Value {
+        json!({
+            "TINE_HOME": self.home.path(),
+            "ANTHROPIC_BASE_URL": self.provider.field("anthropic"),
+            "ANTHROPIC_API_KEY": KEY,
+        })
+    }
+
+    /// The same for a host in a terminal.
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let alone = ALONE.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let provider = self.provider.field("anthropic");
+        let own = [("ANTHROPIC_BASE_URL", provider), ("ANTHROPIC_API_KEY", KEY.to_owned())];
+        alone.chain(own).collect()
+    }
+
+    /// Starts a program in the working directory, as the host's user.
+    #[expect(clippy::disallowed_methods, reason = "a host runs beside the test")]
+    pub(super) fn start(&self, program: &Path, arguments: &[&str]) -> Running {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.variables()).env("HOME", self.user());
+        command.envs(
+            ["PATH", "TMPDIR"].map(|name| (name, std::env::var_os(name).unwrap_or_default())),
+        );
+        let [printed, errors] = ["printed", "errors"].map(|name| self.home.path().join(name));
+        let output = |path| File::create(path).unwrap();
+        command.stdin(Stdio::null()).stdout(output(&printed)).stderr(output(&errors));
+        command.current_dir(self.home.work()).args(arguments).process_group(0);
+        let child = command.spawn().unwrap();
+        Running { _group: Group::of(child.id()), child, printed, errors }
+    }
+
+    /// Every result of `fan` that the host's model was given, in the formats of Anthropic and OpenAI.
+    pub(super) fn results(&self) -> Vec<String> {
+        let bodies = self.home.path().join("bodies");
+        let index = std::fs::read_to_string(bodies.join("index.jsonl")).unwrap();
+        let body = |line: &str| -> Value {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            let file = bodies.join(entry["file"].as_str().unwrap());
+            serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+        };
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let blocks = |body: Value| -> Vec<Value> {
+            let messages = list(&body["messages"]);
+            let blocks = messages.iter().flat_map(|message| list(&message["content"]));
+            let blocks = blocks.filter(|block| block["type"] == "tool_result");
+            let items = list(&body["input"]).into_iter();
+            let items = items.filter(|item| item["type"] == "function_call_output");
+            let outputs = items.map(|item| item["output"].clone());
+            blocks.map(|block| block["content"].clone()).chain(outputs).collect()
+        };
+        let text = |content: &Value| match content.as_array() {
+            Some(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+            None => content.as_str().unwrap_or_default().to_owned(),
+        };
+        let results = index.lines().map(body).flat_map(blocks).map(|content| text(&content));
+        results.filter(|text| text.contains("\"tasks\"")).collect()
+    }
+
+    /// Waits until a worker asks and the other has reported, allows what is asked, and waits for the end of the host.
+    pub(super) fn allow(&self, mut host: Running) -> Ran {
+        let question = until_some("a question, or the end of the host", || {
+            let questions = self.home.json(&["permission", "list", "--json"]);
+            let question = questions.as_array()?.first().cloned();
+            question.map(Some).or_else(|| host.code().map(|_| None))
+        });
+        let Some(question) = question else { panic!("no question: {:?}", host.end()) };
+        let (tool, state) = (&question["tool"], &question["state"]);
+        assert_eq!((tool, state), (&json!("Bash"), &json!("pending")));
+        until("a report", || self.statuses().contains(&json!("completed")));
+        assert_eq!(self.statuses().len(), 2);
+        assert!(!self.home.work().join("changed").exists() && self.results().is_empty());
+        self.home.done(&["permission", "allow", question["id"].as_str().unwrap()]);
+        host.end()
+    }
+
+    /// The statuses of all tasks.
+    pub(super) fn statuses(&self) -> Vec<Value> {
+        let tasks = self.home.json(&["task", "list", "--json"]);
+        tasks["tasks"].as_array().unwrap().iter().map(|task| task["status"].clone()).collect()
+    }
+}
+
+impl Drop for Machine {
+    /// Workers outlive the host that started them, and one that asks would wait for an answer.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.home.ran(&["stop", "base"]);
+        }
+    }
+}
+
+/// Claude Code in a terminal.
+impl Place for Machine {
+    fn program(&self) -> PathBuf {
+        program("TINE_TEST_CLAUDE_CODE")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.user()
+    }
+
+    fn work(&self) -> PathBuf {
+        self.home.work()
+    }
+}
+
+/// A program that `cargo xtask hosts mcp` has fetched.
+pub(super) fn program(variable: &str) -> PathBuf {
+    let set = std::env::var_os(variable);
+    set.unwrap_or_else(|| panic!("{variable} is not set: run cargo xtask hosts mcp")).into()
+}
+
+/// A host at work.
+pub(super) struct Running {
+    child: Child,
+    printed: PathBuf,
+    errors: PathBuf,
+    _group: Group,
+}
+
+impl Running {
+    /// Waits for its end.
+    pub(super) fn end(mut self) -> Ran {
+        let code = until_some("the end of the host", || self.code());
+        let text = |path| std::fs::read_to_string(path).unwrap();
+        Ran { code, stdout: text(&self.printed), stderr: text(&self.errors) }
+    }
+
+    /// The exit code, once it has ended.
+    fn code(&mut self) -> Option<i32> {
+        self.child.try_wait().unwrap().map(|status| status.code().unwrap_or(-1))
+    }
+}
+
+/// A process with all that it has started. They end with this value.
+pub(super) struct Group(Pid);
+
+impl Group {
+    pub(super) fn of(process: u32) -> Self {
+        Self(Pid::from_raw(process.cast_signed()).unwrap())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = kill_process_group(self.0, Signal::KILL);
+    }
+}
