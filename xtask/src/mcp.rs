@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::hosts::Ran;
 use crate::npm::{self, Package};
@@ -23,7 +23,7 @@ struct Needed {
     source: Source,
     /// Gives the tests its path.
     variable: &'static str,
-    /// What the names of its tests begin with.
+    /// What the names of its tests hold.
     tests: &'static str,
 }
 
@@ -97,7 +97,11 @@ fn tests(root: &Path, programs: &[(&Needed, PathBuf)]) -> Result<()> {
     }
     let world = World::new()?;
     world.apply(&mut command)?;
-    process::step("tine mcp in other agents' hosts", root, command)
+    let passed = process::step("tine mcp in other agents' hosts", root, command);
+    // The command itself is the environment, most of all.
+    passed.ok().context(
+        "tine mcp in other agents' hosts failed\nhint: run it alone: cargo xtask hosts mcp",
+    )
 }
 
 fn fetched(root: &Path, needed: &Needed) -> Result<Result<PathBuf, String>> {

@@ -129,7 +129,10 @@ fn lock(folder: &Path) -> Result<File> {
 fn refused(what: &str, error: &anyhow::Error) -> Result<String> {
     let told = format!("{error:#}");
     ensure!(!told.contains("EINTEGRITY") && !told.contains("another file"), "{told}");
-    Ok(format!("npm gives no {what}: {}", told.lines().last().unwrap_or_default()))
+    // npm writes a page, of which at most one line says why.
+    let lines = || told.lines().map(|line| line.trim_start_matches("npm error").trim());
+    let why = lines().find(|line| line.contains("reason:")).or_else(|| lines().next());
+    Ok(format!("npm does not give {what}: {}", why.unwrap_or_default()))
 }
 
 fn node() -> Result<(), String> {

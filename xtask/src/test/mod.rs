@@ -155,24 +155,11 @@ fn runner(has_nextest: bool) -> Command {
     command
 }
 
-/// Tests of one test binary that otherwise nobody runs, chosen by the beginnings of their names. What `whole` has built is used as it is.
-pub(crate) fn ignored(binary: &str, beginnings: &[&str]) -> Command {
-    let has_nextest = process::succeeds(cargo(&["nextest", "--version"]));
-    let mut command = if has_nextest {
-        let tests: Vec<String> =
-            beginnings.iter().map(|start| format!("test(/^{start}/)")).collect();
-        let mut command = cargo(&["nextest", "run", "--workspace", "--features", FEATURES]);
-        command.args(["--no-fail-fast", "--run-ignored=only", "--test", binary]);
-        command.args(["-E", &tests.join(" | ")]);
-        command
-    } else {
-        let mut command = whole("test");
-        command.args(["--no-fail-fast", "--test", binary, "--", "--ignored"]);
-        command.args(beginnings);
-        command
-    };
-    command.stdin(std::process::Stdio::null());
-    judged(command)
+/// The ignored tests of one test binary whose names hold one of these texts. What `whole` has built is used as it is.
+pub(crate) fn ignored(binary: &str, names: &[&str]) -> Command {
+    let mut command = judged(whole("test"));
+    command.args(["--quiet", "--test", binary, "--", "--ignored"]).args(names);
+    command
 }
 
 #[cfg(test)]

@@ -117,12 +117,9 @@ impl Machine {
         });
         self.write(".config/opencode/opencode.json", &opencode);
         // A JSON text is a TOML text, too.
-        let variables: Vec<String> = environment
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| format!("{name} = {value}"))
-            .collect();
+        let variables = environment.as_object().unwrap().iter();
+        let variables: Vec<String> =
+            variables.map(|(name, value)| format!("{name} = {value}")).collect();
         let codex = format!(
             "model = \"gpt-test\"\nmodel_provider = \"sim\"\ncheck_for_update_on_startup = false\n\
              [analytics]\nenabled = false\n\
@@ -173,31 +170,24 @@ impl Machine {
         Running { _group: Group::of(child.id()), child, printed, errors }
     }
 
-    /// Every result of `fan` that the host's model was given, in the formats of Anthropic and OpenAI.
+    /// The results with reports that the host's model was given, as they stand in requests of Anthropic's and OpenAI's formats.
     pub(super) fn results(&self) -> Vec<String> {
         let bodies = self.home.path().join("bodies");
         let index = std::fs::read_to_string(bodies.join("index.jsonl")).unwrap();
-        let body = |line: &str| -> Value {
+        let blocks = |line: &str| -> Vec<Value> {
             let entry: Value = serde_json::from_str(line).unwrap();
             let file = bodies.join(entry["file"].as_str().unwrap());
-            serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+            let body: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+            let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+            let messages = list(&body["messages"]).into_iter();
+            messages.flat_map(|one| list(&one["content"])).chain(list(&body["input"])).collect()
         };
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let blocks = |body: Value| -> Vec<Value> {
-            let messages = list(&body["messages"]);
-            let blocks = messages.iter().flat_map(|message| list(&message["content"]));
-            let blocks = blocks.filter(|block| block["type"] == "tool_result");
-            let items = list(&body["input"]).into_iter();
-            let items = items.filter(|item| item["type"] == "function_call_output");
-            let outputs = items.map(|item| item["output"].clone());
-            blocks.map(|block| block["content"].clone()).chain(outputs).collect()
+        let is_result = |block: &Value| {
+            ["tool_result", "function_call_output"].iter().any(|kind| block["type"] == *kind)
         };
-        let text = |content: &Value| match content.as_array() {
-            Some(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-            None => content.as_str().unwrap_or_default().to_owned(),
-        };
-        let results = index.lines().map(body).flat_map(blocks).map(|content| text(&content));
-        results.filter(|text| text.contains("\"tasks\"")).collect()
+        let results =
+            index.lines().flat_map(blocks).filter(is_result).map(|block| block.to_string());
+        results.filter(|text| text.contains("it was seen")).collect()
     }
 
     /// Waits until a worker asks and the other has reported, allows what is asked, and waits for the end of the host.
