@@ -409,6 +409,7 @@ pub(crate) const MCP: &str = "\
 Tools: fork, fan, task_start, task_output, task_list, task_send, task_cancel, pick, apply, merge_back, tree, show, cost, import. Each call \
 is a command of tine in this directory, with its settings, rules and limits; what needs permission waits for `tine permission` in \
 another terminal. Work that takes longer than 90 seconds is answered with where to look, goes on, and outlives the connection.
+`codex exec` calls these tools only where `[mcp_servers.tine]` of its config.toml says `default_tools_approval_mode = \"approve\"`.
 
 Examples:
   tine mcp install claude-code
