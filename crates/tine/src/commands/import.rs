@@ -9,7 +9,7 @@ use tine_wire::{ConversationFormat, Counts};
 
 use crate::budget;
 use crate::cli::{ImportArgs, ImportFormat, ImportWith, ModelArgs};
-use crate::commands::last_session::Host;
+use crate::commands::last_session::{host_named, last_session};
 use crate::commands::text_file;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -81,8 +81,8 @@ pub(crate) async fn import(context: &Context, mut args: ImportArgs) -> Result<u8
     fill_from_stdin(&mut args.model.system)?;
     let has_system = args.model.system.is_some();
     let caps = budget::of_new_tree(&context.config, Vec::new())?;
-    let text = match Host::named(&args.file) {
-        Some(host) => host.last_session(&context.directory).await?,
+    let text = match host_named(&args.file) {
+        Some(host) => last_session(host, &context.directory).await?,
         None => text_file::read(&args.file)?,
     };
     let spec = ImportSpec {

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use serde::Deserialize;
 
 use super::text_file;
-use crate::environment::variable;
+use crate::cli::Host;
+use crate::environment::{folder_of, variable};
 use crate::fail::Failure;
 use crate::render::shell_quoted;
 
@@ -16,60 +17,40 @@ const CODEX_FILES_MAX: usize = 500;
 /// OpenCode starts in seconds.
 const OPENCODE_TIME: Duration = Duration::from_secs(60);
 
-/// A program that keeps sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
-    ClaudeCode,
-    Codex,
-    OpenCode,
-}
-
-impl Host {
-    /// The program whose last session is named, as in `claude:last`.
-    pub(super) fn named(file: &Path) -> Option<Self> {
-        match file.to_str()? {
-            "claude:last" => Some(Self::ClaudeCode),
-            "codex:last" => Some(Self::Codex),
-            "opencode:last" => Some(Self::OpenCode),
-            _ => None,
-        }
-    }
-
-    /// The text of its last session in a directory.
-    ///
-    /// # Errors
-    ///
-    /// Input where there is none, or where it cannot be read.
-    pub(super) async fn last_session(self, directory: &Path) -> Result<String, Failure> {
-        let found = match self {
-            Self::ClaudeCode => newest(claude_sessions(directory)?),
-            Self::Codex => newest(codex_sessions(directory)?),
-            Self::OpenCode => return opencode_session(directory).await,
-        };
-        let file = found.ok_or_else(|| {
-            let name = if self == Self::Codex { "Codex" } else { "Claude Code" };
-            Failure::input(format!("{name} has no session in {}", directory.display()))
-                .hint("`-C DIR` names another directory, `tine import FILE` a session's file")
-        })?;
-        text_file::read(&file)
+/// The program whose last session a name means, as `claude:last` does.
+pub(super) fn host_named(file: &Path) -> Option<Host> {
+    match file.to_str()? {
+        "claude:last" => Some(Host::ClaudeCode),
+        "codex:last" => Some(Host::Codex),
+        "opencode:last" => Some(Host::OpenCode),
+        _ => None,
     }
 }
 
-/// The folder that a variable names, else this one in the home of the user.
-fn folder(name: &str, usual: &str) -> Result<PathBuf, Failure> {
-    match variable(name).filter(|set| !set.is_empty()) {
-        Some(set) => Ok(set.into()),
-        None => std::env::home_dir()
-            .map(|home| home.join(usual))
-            .ok_or_else(|| Failure::failed("the home directory is not known")),
-    }
+/// The text of a program's last session in a directory.
+///
+/// # Errors
+///
+/// Input where there is none, or where it cannot be read.
+pub(super) async fn last_session(host: Host, directory: &Path) -> Result<String, Failure> {
+    let found = match host {
+        Host::ClaudeCode => newest(claude_sessions(directory)?),
+        Host::Codex => newest(codex_sessions(directory)?),
+        Host::OpenCode => return opencode_session(directory).await,
+    };
+    let file = found.ok_or_else(|| {
+        Failure::input(format!("{} has no session in {}", host.name(), directory.display()))
+            .hint("`-C DIR` names another directory, `tine import FILE` a session's file")
+    })?;
+    text_file::read(&file)
 }
 
 /// `projects/DIRECTORY/SESSION.jsonl`, where each character of the directory that is no letter or digit is a hyphen (Claude Code
 /// 2.1.330). Those of its subagents begin with `agent-`.
 fn claude_sessions(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let name = directory.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let all = files(&folder("CLAUDE_CONFIG_DIR", ".claude")?.join("projects").join(name));
+    let all =
+        files(&folder_of(&variable, "CLAUDE_CONFIG_DIR", ".claude")?.join("projects").join(name));
     let is_session = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.ends_with(".jsonl") && !name.starts_with("agent-")
@@ -87,7 +68,7 @@ fn codex_sessions(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     struct Meta {
         cwd: PathBuf,
     }
-    let top = folder("CODEX_HOME", ".codex")?.join("sessions");
+    let top = folder_of(&variable, "CODEX_HOME", ".codex")?.join("sessions");
     let mut level = vec![top];
     for _ in ["years", "months", "days", "files"] {
         level = level.iter().flat_map(|folder| files(folder)).collect();

@@ -176,7 +176,7 @@ impl Put {
 /// The questions of a tree of agents, one at a time.
 pub(super) struct Questions {
     context: Context,
-    pub(super) tree: AgentId,
+    tree: AgentId,
     changes: ChangeWatch,
     put: Put,
     open: Option<PermissionId>,

@@ -150,7 +150,11 @@ impl Desk {
     /// Says where the result of work will be that takes longer than anybody waits.
     async fn goes_on(&self, work: &Work) -> CallToolResult {
         let mut asking = ["permission", "list", "--json"].map(str::to_owned).to_vec();
-        asking.extend(work.questions.as_ref().map(|asked| format!("--tree={}", asked.tree)));
+        if let Some(named) = &work.named
+            && let Ok((agent, _)) = self.context.agent_at(named).await
+        {
+            asking.push(format!("--tree={agent}"));
+        }
         let mut text = "Still at work, and it goes on without you waiting. task_output with `wait` reads a task, show an agent. \
             A person answers what waits for permission: `tine permission allow|deny ID`."
             .to_owned();

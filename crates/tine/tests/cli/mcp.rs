@@ -284,7 +284,8 @@ fn with_forms(home: &Home) -> Host {
 
 fn begin_fan(host: &mut Host) -> u64 {
     let fan = json!({"agent": "base", "directives": ["run it", "another"]});
-    host.begin("tools/call", &json!({"name": "fan", "arguments": fan}))
+    let about = json!({"progressToken": 7});
+    host.begin("tools/call", &json!({"name": "fan", "arguments": fan, "_meta": about}))
 }
 
 fn accepted(answer: &str) -> Value {
@@ -351,6 +352,9 @@ fn silence_grants_nothing_and_the_question_waits_in_the_queue() {
     let call = begin_fan(&mut host);
     let form = host.told("elicitation/create");
     host.reply(&form, json!({"action": "decline"}));
+    let progress = host.told("notifications/progress");
+    let said = progress["params"]["message"].as_str().unwrap();
+    assert!(said.contains("waits for permission: Bash: make test"), "{progress}");
     let question = question(&home).unwrap();
     home.done(&["permission", "allow", question["id"].as_str().unwrap()]);
     assert_eq!(first_task(&host.answer(call))["status"], "completed");

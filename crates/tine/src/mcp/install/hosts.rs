@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::json::Shape;
 use super::{NAME, Rest, Settings, toml};
 use crate::cli::Host;
-use crate::environment::Variable;
+use crate::environment::{Variable, folder_of, home};
 use crate::fail::Failure;
 
 /// As `claude mcp add --scope user` of 2.1.330 writes it.
@@ -32,7 +32,7 @@ impl Host {
     }
 
     /// Its name.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
             Self::Codex => "Codex",
@@ -52,13 +52,7 @@ impl Host {
     /// The files that it reads, the one that it prefers first. The last one is made where there is none.
     fn files(self, variable: Variable<'_>) -> Result<Vec<PathBuf>, Failure> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = || {
-            etcetera::home_dir().map_err(|_| Failure::input("no home directory").hint("set HOME"))
-        };
-        let folder = |name: &str, usual: &str| match set(name) {
-            Some(folder) => Ok(folder),
-            None => home().map(|home| home.join(usual)),
-        };
+        let folder = |name: &str, usual: &str| folder_of(variable, name, usual);
         let files = match self {
             Self::ClaudeCode => match set("CLAUDE_CONFIG_DIR") {
                 Some(folder) => vec![folder.join(".config.json"), folder.join(".claude.json")],

@@ -29,10 +29,6 @@ when = { user_contains = "Fan out", tool_results = 0 }
 tool_calls = [{ name = "FAN", input = { agent = "base", directives = ["look", "change"] } }]
 
 [[turn]]
-when = { user_contains = "Only look", tool_results = 0 }
-tool_calls = [{ name = "FAN", input = { agent = "base", directives = ["look", "look again"] } }]
-
-[[turn]]
 when = { last_tool = "FAN" }
 text = "Both have reported."
 
@@ -170,8 +166,8 @@ impl Machine {
         Running { _group: Group::of(child.id()), child, printed, errors }
     }
 
-    /// The results with reports that the host's model was given, as they stand in requests of Anthropic's and OpenAI's formats.
-    pub(super) fn results(&self) -> Vec<String> {
+    /// All blocks that models were given, in requests of Anthropic's and OpenAI's formats.
+    fn blocks(&self) -> Vec<Value> {
         let bodies = self.home.path().join("bodies");
         let index = std::fs::read_to_string(bodies.join("index.jsonl")).unwrap();
         let blocks = |line: &str| -> Vec<Value> {
@@ -182,12 +178,23 @@ impl Machine {
             let messages = list(&body["messages"]).into_iter();
             messages.flat_map(|one| list(&one["content"])).chain(list(&body["input"])).collect()
         };
+        index.lines().flat_map(blocks).collect()
+    }
+
+    /// The results with reports that the host's model was given.
+    pub(super) fn results(&self) -> Vec<String> {
         let is_result = |block: &Value| {
             ["tool_result", "function_call_output"].iter().any(|kind| block["type"] == *kind)
         };
-        let results =
-            index.lines().flat_map(blocks).filter(is_result).map(|block| block.to_string());
+        let results = self.blocks().into_iter().filter(is_result).map(|block| block.to_string());
         results.filter(|text| text.contains("it was seen")).collect()
+    }
+
+    /// The first text with these words that a model was given.
+    pub(super) fn told(&self, words: &str) -> Option<String> {
+        let blocks = self.blocks();
+        let mut texts = blocks.iter().filter_map(|block| block["text"].as_str());
+        texts.find(|text| text.contains(words)).map(str::to_owned)
     }
 
     /// Waits until a worker asks and the other has reported, allows what is asked, and waits for the end of the host.

@@ -6,6 +6,7 @@ mod machine;
 use std::path::Path;
 
 use serde_json::Value;
+use tine_testkit::until;
 
 use self::machine::{Group, Machine, program};
 use crate::pty::Terminal;
@@ -54,10 +55,10 @@ fn claude_code_is_given_both_reports_when_a_question_was_answered() {
     fans_out(&machine, &program("TINE_TEST_CLAUDE_CODE"), &arguments);
 }
 
-/// Whoever lets `tine mcp` ask by elicitation continues here: with `Fan out` Claude Code would show its form.
+/// Claude Code makes a task of the call, shows the question of the worker as a form, and brings the reports once they are there.
 #[test]
 #[ignore = "needs Claude Code: cargo xtask hosts mcp"]
-fn claude_code_in_a_terminal_shows_what_came_of_a_fan() {
+fn claude_code_asks_the_person_at_its_terminal_by_a_form() {
     let machine = Machine::new("mcp__tine__fan");
     let variables = machine.variables();
     let variables: Vec<(&str, &str)> =
@@ -65,11 +66,20 @@ fn claude_code_in_a_terminal_shows_what_came_of_a_fan() {
     let mut terminal = Terminal::start_with(&machine, &CLAUDE_CODE, &variables);
     let _group = Group::of(terminal.process_id());
     terminal.screen("❯");
-    terminal.type_in("Only look");
-    terminal.screen("Only look");
-    terminal.see("\r", "Both have reported.");
+    terminal.type_in("Fan out");
+    terminal.screen("Fan out");
+    let form = terminal.see("\r", "requests your input");
+    assert!(form.contains("wants to use Bash") && form.contains("touch changed"), "{form}");
+    terminal.see("\x1b[C", "allow this call");
+    terminal.see(" ", "✔ Answer");
+    terminal.see("\x1b[B\x1b[B", "❯ Accept");
+    terminal.see("\r", "(tine/fan) completed");
+    until("the reports in a request", || machine.told("<status>completed</status>").is_some());
+    let told = machine.told("<status>completed</status>").unwrap();
+    assert!(told.contains("it was seen") && told.contains("it was changed"), "{told}");
     assert_eq!(machine.statuses(), ["completed", "completed"]);
-    assert_eq!(machine.results().len(), 1);
+    let answered = machine.home.json(&["permission", "list", "--all", "--json"]);
+    assert_eq!(answered[0]["answered_by"], "tine mcp");
 }
 
 /// A call of each tool, with a part of its answer or of its error. `TASK` is the task that was started before.
