@@ -208,15 +208,18 @@ impl ServerHandler for Server {
         };
         let way = self.way(&context);
         let call = Call::enter(&self.calls, &context, CancellationToken::new());
-        let work = match self.desk.begin(tool, line, call.stop.clone(), &way).await {
+        let mut work = match self.desk.begin(tool, line, call.stop.clone(), &way).await {
             Ok(work) => work,
             Err(answer) => return Ok(answer.into()),
         };
         let has_tasks = context.client_capabilities().is_some_and(|has| has.supports_tasks());
-        match has_tasks && matches!(tool.pace, Pace::Long(_)) {
-            true => Ok(self.as_task(work, way).into()),
-            false => Ok(self.answered(work, &way, &context).await),
+        if !has_tasks || !matches!(tool.pace, Pace::Long(_)) {
+            return Ok(self.answered(work, &way, &context).await);
         }
+        Ok(match work.ended_soon().await {
+            Some(answer) => answer.into(),
+            None => self.as_task(work, way).into(),
+        })
     }
 
     async fn list_resources(

@@ -26,6 +26,9 @@ use crate::context::Context;
 /// Between two words of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
+/// Work that is done within this time is no task: its answer, or what is wrong with the call, comes at once.
+const SOON: Duration = Duration::from_secs(3);
+
 /// The place where calls are begun and waited for.
 pub(super) struct Desk {
     pub(super) context: Context,
@@ -55,6 +58,13 @@ pub(super) enum Waited {
     Answer(CallToolResult),
     /// A person has to be asked first, by the call's own answer.
     Question(PermissionId, Box<InputRequiredResult>),
+}
+
+impl Work {
+    /// The answer, where it is there soon.
+    pub(super) async fn ended_soon(&mut self) -> Option<CallToolResult> {
+        tokio::time::timeout(SOON, &mut self.process.end).await.ok().map(result_of)
+    }
 }
 
 impl Desk {

@@ -73,7 +73,16 @@ fn claude_code_asks_the_person_at_its_terminal_by_a_form() {
     terminal.see("\x1b[C", "allow this call");
     terminal.see(" ", "✔ Answer");
     terminal.see("\x1b[B\x1b[B", "❯ Accept");
-    terminal.see("\r", "(tine/fan) completed");
+    // Claude Code does not hear an Enter that follows another key at once, so it is pressed seldom; an empty prompt does nothing.
+    let mut looks = 0;
+    until("the form is sent", || {
+        if looks % 20 == 0 {
+            terminal.type_in("\r");
+        }
+        looks += 1;
+        !terminal.screen_where("any screen", |_| true).contains("requests your input")
+    });
+    terminal.screen("(tine/fan) completed");
     until("the reports in a request", || machine.told("<status>completed</status>").is_some());
     let told = machine.told("<status>completed</status>").unwrap();
     assert!(told.contains("it was seen") && told.contains("it was changed"), "{told}");
@@ -133,6 +142,11 @@ fn the_inspector_lists_every_tool_and_calls_it() {
         let mut more = vec!["tools/call", "--tool-name", tool, "--tool-arg"];
         more.extend(arguments.iter().map(String::as_str));
         let (code, answer) = ask(&more);
+        // The Inspector knows tasks: work that takes its time is one, and it does not wait for its end.
+        if answer["taskId"].is_string() {
+            assert_eq!((code, &answer["status"]), (0, &Value::from("working")), "{tool}");
+            continue;
+        }
         let text = answer["content"][0]["text"].as_str().unwrap();
         let (Ok(part) | Err(part)) = expected;
         let is_meant = code == if expected.is_ok() { 0 } else { TOOL_FAILED };
