@@ -101,7 +101,10 @@ async fn a_call_names_the_namespace_that_declares_the_tool() {
     let server = manual(TOOLS).await.0;
     let bash = json!({"type": "function", "name": "bash"});
     for (tool, expected) in [
-        (json!({"type": "namespace", "name": "mcp__files", "tools": [bash]}), json!("mcp__files")),
+        (
+            json!({"type": "namespace", "name": "mcp__files", "description": "Files", "tools": [bash]}),
+            json!("mcp__files"),
+        ),
         (bash, Value::Null),
     ] {
         let mut body = input(&[("src", true)]);

@@ -8,7 +8,7 @@ use crate::prompt::take_stdin;
 
 /// Largest file that is read, in bytes: far above the longest conversation that a provider takes, and below what
 /// would endanger the machine.
-const INPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+pub(super) const INPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The text of a file; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {

@@ -72,10 +72,7 @@ impl Way {
         match self.clone() {
             Self::Queue | Self::Return => None,
             Self::Form(peer, tracker) => Some(Box::pin(by_form(peer, tracker, form))),
-            Self::Task(task) => Some(Box::pin(async move {
-                let asked = task.request_input(id.to_string(), InputRequest::Elicitation(form));
-                asked.await.ok().and_then(|reply| answer_in(&reply))
-            })),
+            Self::Task(task) => Some(Box::pin(by_task(task, id, form))),
         }
     }
 }
@@ -96,6 +93,19 @@ async fn by_form(
     match replied {
         Ok(ClientResult::ElicitResult(result)) => answer_of(result),
         _ => None,
+    }
+}
+
+async fn by_task(task: TaskContext, id: PermissionId, form: ElicitRequest) -> Option<Answer> {
+    let mut key = id.to_string();
+    loop {
+        let request = InputRequest::Elicitation(form.clone());
+        match heard(&task.request_input(key.clone(), request).await.ok()?) {
+            Heard::Answer(answer) => return Some(answer),
+            Heard::Silence => return None,
+            // A key is used once.
+            Heard::Nothing => key.push('+'),
+        }
     }
 }
 
@@ -134,9 +144,26 @@ pub(super) async fn form(context: &Context, row: &PermissionRow) -> Result<Elici
     Ok(ElicitRequest::new(form))
 }
 
-/// The answer in a form that came back as JSON, as tasks and repeated calls bring it.
-pub(super) fn answer_in(reply: &Value) -> Option<Answer> {
-    serde_json::from_value(reply.clone()).ok().and_then(answer_of)
+/// The contents of a reply that tasks and repeated calls bring.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Answer(Answer),
+    /// The form was put away.
+    Silence,
+    /// It is no reply to the form, and the question is put again.
+    Nothing,
+}
+
+/// Reads a reply in JSON.
+pub(super) fn heard(reply: &Value) -> Heard {
+    let Ok(result) = serde_json::from_value::<ElicitResult>(reply.clone()) else {
+        return Heard::Nothing;
+    };
+    match (result.action.clone(), answer_of(result)) {
+        (_, Some(answer)) => Heard::Answer(answer),
+        (ElicitationAction::Decline | ElicitationAction::Cancel, None) => Heard::Silence,
+        (_, None) => Heard::Nothing,
+    }
 }
 
 /// `None` where no answer was chosen: a form that was put away, or that a host without a person declined by itself, is no word of a
@@ -240,22 +267,28 @@ mod tests {
 
     #[test]
     fn only_a_chosen_answer_is_one() {
-        for silence in [
-            json!({"action": "decline", "content": {"answer": "allow this call"}}),
-            json!({"action": "cancel"}),
-            json!({"action": "accept"}),
-            json!({"action": "accept", "content": {}}),
-            json!({"action": "accept", "content": {"answer": "yes"}}),
-            json!({"action": "accept", "content": {"answer": true}}),
-            json!({"action": "accept", "content": ["deny"]}),
-            json!({"action": "allow this call"}),
-            json!("allow this call"),
+        for (reply, expected) in [
+            (
+                json!({"action": "decline", "content": {"answer": "allow this call"}}),
+                Heard::Silence,
+            ),
+            (json!({"action": "cancel"}), Heard::Silence),
+            (json!({"action": "accept"}), Heard::Nothing),
+            (json!({"action": "accept", "content": {}}), Heard::Nothing),
+            (json!({"action": "accept", "content": {"answer": "Allow this call"}}), Heard::Nothing),
+            (json!({"action": "accept", "content": {"answer": true}}), Heard::Nothing),
+            (json!({"action": "accept", "content": ["deny"]}), Heard::Nothing),
+            (json!({"action": "allow this call"}), Heard::Nothing),
+            (json!("allow this call"), Heard::Nothing),
         ] {
-            assert_eq!(answer_in(&silence), None, "{silence}");
+            assert_eq!(heard(&reply), expected, "{reply}");
         }
         let chosen = |answer: &str, reason: &str| {
             let content = json!({"answer": answer, "reason": reason});
-            answer_in(&json!({"action": "accept", "content": content})).unwrap()
+            match heard(&json!({"action": "accept", "content": content})) {
+                Heard::Answer(answer) => answer,
+                other => panic!("{other:?}"),
+            }
         };
         assert_eq!(chosen("allow this call", "since"), Answer::Allow(PermissionScope::Once));
         assert_eq!(chosen("deny", " "), Answer::Deny(PermissionScope::Once));

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use super::PATIENCE;
 
+/// Longest word of a command line, in bytes, below what Linux takes (128 KiB), with room for an option's name.
+const WORD_BYTES_MAX: usize = 127 * 1024;
+
 /// A tool and its command.
 pub(super) struct Tool {
     pub(super) name: &'static str,
@@ -195,7 +198,19 @@ impl Tool {
         for parameter in self.parameters {
             let given = arguments.get(parameter.name).filter(|given| !given.is_null());
             let Some(given) = given else { continue };
-            let wrong = || format!("`{}` of {} cannot be {given}", parameter.name, self.name);
+            let wrong = || match given {
+                Value::String(text) if text.len() > WORD_BYTES_MAX => format!(
+                    "`{}` of {} is longer than {WORD_BYTES_MAX} bytes; put it into a file and name that",
+                    parameter.name, self.name
+                ),
+                _ => format!("`{}` of {} cannot be {given}", parameter.name, self.name),
+            };
+            if let Some(choices) = self.choices(parameter.name)
+                && !choices.contains(given)
+            {
+                let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
+                return Err(format!("{}; it is one of {}", wrong(), choices.join(", ")));
+            }
             match parameter.place {
                 Place::Operand => operands.push(word(given).ok_or_else(wrong)?),
                 Place::Operands => operands.extend(words(given).ok_or_else(wrong)?),
@@ -218,13 +233,22 @@ impl Tool {
         Ok(line)
     }
 
+    /// The values that the declaration names. The command would take others that are not for a model to choose.
+    fn choices(&self, parameter: &str) -> Option<&'static Vec<Value>> {
+        let declared = super::declarations().iter().find(|declared| declared.name == self.name)?;
+        declared.input_schema.get("properties")?.get(parameter)?.get("enum")?.as_array()
+    }
+
     fn has(&self, parameter: &str) -> bool {
         self.parameters.iter().any(|one| one.name == parameter)
     }
 }
 
+/// A value as a word of a command line: no process takes a NUL or a longer one, and `-` would be standard input.
 fn word(value: &Value) -> Option<String> {
     match value {
+        Value::String(text) if text == "-" || text.contains('\0') => None,
+        Value::String(text) if text.len() > WORD_BYTES_MAX => None,
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
@@ -280,6 +304,22 @@ mod tests {
         insta::assert_snapshot!(told("tree", serde_json::json!({"agnet": "x"})), @"tree has no parameter `agnet`; it has agent");
         insta::assert_snapshot!(told("fan", serde_json::json!({"agent": "x", "directives": "one"})), @r#"`directives` of fan cannot be "one""#);
         insta::assert_snapshot!(told("apply", serde_json::json!({"agent": ["x"]})), @r#"`agent` of apply cannot be ["x"]"#);
+    }
+
+    #[test]
+    fn a_model_chooses_among_what_is_declared_alone() {
+        for (mode, is_taken) in [("plan", true), ("bypass", false), ("Plan", false), ("", false)] {
+            for tool in ["fork", "fan", "task_start"] {
+                let call = serde_json::json!({"agent": "base", "permission_mode": mode});
+                assert_eq!(line(tool, call).is_ok(), is_taken, "{tool} {mode}");
+            }
+        }
+        insta::assert_snapshot!(line("fan", serde_json::json!({"permission_mode": "bypass"})).unwrap_err(), @r#"`permission_mode` of fan cannot be "bypass"; it is one of "default", "accept-edits", "plan""#);
+        let long = "x".repeat(WORD_BYTES_MAX + 1);
+        for text in ["-", "a\0b", &long] {
+            assert!(line("fork", serde_json::json!({"agent": "base", "prompt": text})).is_err());
+            assert!(line("fan", serde_json::json!({"agent": "b", "directives": [text]})).is_err());
+        }
     }
 
     #[test]

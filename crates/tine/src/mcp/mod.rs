@@ -17,16 +17,18 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
-    CreateTaskResult, GetTaskParams, GetTaskResult, Implementation, InputResponses,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, RequestId, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
+    CreateTaskResult, GetTaskParams, GetTaskResult, Implementation, InputRequiredResult,
+    InputResponses, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, RequestId,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, ServiceExt as _, SubscriptionContext,
 };
-use rmcp::task_manager::{TaskManager, TaskOptions};
+use rmcp::task_manager::{TaskExit, TaskManager, TaskOptions};
 use rmcp::{ErrorData, ServerHandler};
+use tine_model::PermissionId;
 use tokio_util::sync::CancellationToken;
 
 use self::asking::Way;
@@ -52,9 +54,6 @@ const TIMED_OUT: i32 = fail::TIMED_OUT as i32;
 /// Commands of each pace that run at the same time for one connection. More than these wait.
 const CALLS_MAX: usize = 16;
 
-/// Calls that wait for a client to come back with an answer.
-const HELD_MAX: usize = 64;
-
 const INSTRUCTIONS: &str = "tine forks LLM agents. `import` makes an agent of a session file, `tree` lists agents; `fork`, `fan`, \
     `pick` and `task_start` put forks of one to work, which the provider's cache makes cheap. Agents are named by their name or the \
     first characters of their id.";
@@ -70,7 +69,7 @@ struct Server {
     desk: Arc<Desk>,
     calls: Calls,
     /// Calls that have answered with a question, until the client calls again.
-    held: Mutex<Vec<(String, Work)>>,
+    held: Mutex<Vec<(PermissionId, Work)>>,
     tasks: TaskManager,
     notices: Notices,
 }
@@ -208,6 +207,7 @@ impl ServerHandler for Server {
         };
         let way = self.way(&context);
         let call = Call::enter(&self.calls, &context, CancellationToken::new());
+        self.make_room();
         let mut work = match self.desk.begin(tool, line, call.stop.clone(), &way).await {
             Ok(work) => work,
             Err(answer) => return Ok(answer.into()),
@@ -323,16 +323,31 @@ impl Server {
     ) -> CallToolResponse {
         match self.desk.wait(&mut work, way, Progress::of(context)).await {
             Waited::Answer(answer) => answer.into(),
-            Waited::Question(id, question) => {
-                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-                if held.len() == HELD_MAX {
-                    // Its work goes on; its question waits in the queue.
-                    held.remove(0);
-                }
-                held.push((id.to_string(), work));
-                (*question).into()
-            }
+            Waited::Question(id, question) => self.hold(id, work, *question),
         }
+    }
+
+    /// Answers a call with a question, and keeps it until the client comes back.
+    fn hold(
+        &self,
+        id: PermissionId,
+        work: Work,
+        question: InputRequiredResult,
+    ) -> CallToolResponse {
+        self.held().push((id, work));
+        question.into()
+    }
+
+    /// Where all places are taken by calls that nobody came back for, gives those back whose work has ended.
+    fn make_room(&self) {
+        let mut held = self.held();
+        if held.len() == CALLS_MAX {
+            held.retain(|(_, work)| !work.has_ended());
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<(PermissionId, Work)>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in the replies that a client brings, and goes on to wait for the call that asked for them.
@@ -342,22 +357,25 @@ impl Server {
         replies: Option<InputResponses>,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResponse {
-        let work = {
-            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = held.iter().position(|(id, _)| id == state);
-            found.map(|at| held.remove(at).1)
+        let held = {
+            let mut held = self.held();
+            let found = held.iter().position(|(id, _)| id.to_string() == state);
+            found.map(|at| held.remove(at))
         };
-        let Some(mut work) = work else {
-            return failed(
-                "this call is not known any more; task_list and tree show what became of it"
-                    .to_owned(),
-            )
-            .into();
+        let Some((id, mut work)) = held else {
+            let unknown =
+                "this call is not known any more; task_list and tree show what became of it";
+            return failed(unknown.to_owned()).into();
         };
         let reply = replies.as_ref().and_then(|replies| replies.get(state));
-        self.desk.replied(&mut work, reply).await;
-        let _call = Call::enter(&self.calls, context, work.stop.clone());
-        self.answered(work, &self.way(context), context).await
+        match self.desk.replied(&mut work, id, reply).await {
+            Some(Waited::Question(id, question)) => self.hold(id, work, *question),
+            Some(Waited::Answer(answer)) => answer.into(),
+            None => {
+                let _call = Call::enter(&self.calls, context, work.stop.clone());
+                self.answered(work, &self.way(context), context).await
+            }
+        }
     }
 
     /// Makes a task of a call: the client looks after it when it likes.
@@ -370,9 +388,9 @@ impl Server {
             };
             Box::pin(async move {
                 match desk.wait(&mut work, &way, Progress::Task(task)).await {
-                    Waited::Answer(answer) => Ok(answer),
+                    Waited::Answer(answer) if !work.stop.is_cancelled() => Ok(answer),
                     // By its own answer a task asks nothing.
-                    Waited::Question(..) => Err(rmcp::task_manager::TaskExit::Cancelled),
+                    Waited::Answer(_) | Waited::Question(..) => Err(TaskExit::Cancelled),
                 }
             })
         });

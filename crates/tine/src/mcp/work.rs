@@ -11,13 +11,13 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use rmcp::task_manager::TaskContext;
-use tine_model::PermissionId;
+use tine_model::{PermissionId, PermissionState};
 use tine_tui::words::one_line;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::asking::{self, Put, Questions, Reply, Way};
+use super::asking::{self, Heard, Put, Questions, Reply, Way};
 use super::call::{Pace, Tool};
 use super::process::{Ended, Process, Processes};
 use super::{CALLS_MAX, PATIENCE, TIMED_OUT};
@@ -49,7 +49,7 @@ pub(super) struct Work {
     /// Interrupts the command, as Ctrl+C does.
     pub(super) stop: CancellationToken,
     /// Its place among those that run at the same time.
-    slot: Option<OwnedSemaphorePermit>,
+    _slot: Option<OwnedSemaphorePermit>,
 }
 
 /// The end of waiting for a call.
@@ -61,6 +61,11 @@ pub(super) enum Waited {
 }
 
 impl Work {
+    /// True once its command has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        !self.process.end.is_empty()
+    }
+
     /// The answer, where it is there soon.
     pub(super) async fn ended_soon(&mut self) -> Option<CallToolResult> {
         tokio::time::timeout(SOON, &mut self.process.end).await.ok().map(result_of)
@@ -105,7 +110,7 @@ impl Desk {
             .processes
             .begin(line, matches!(tool.pace, Pace::Long(_)), stop.clone())
             .map_err(|error| failed(format!("cannot start tine: {error}")))?;
-        Ok(Work { tool, named, process, questions, stop, slot })
+        Ok(Work { tool, named, process, questions, stop, _slot: slot })
     }
 
     /// Waits for a call: to its end, or until the client's patience is at its end, or until a person has to be asked by its answer.
@@ -124,7 +129,6 @@ impl Desk {
                     let Some(row) = question else { continue };
                     let Ok(asked) = asking::form(&self.context, &row).await else { continue };
                     if matches!(way, Way::Return) {
-                        work.slot = None;
                         return Waited::Question(row.id, Box::new(required(row.id, asked)));
                     }
                     form = way.put(row.id, asked);
@@ -149,12 +153,25 @@ impl Desk {
         }
     }
 
-    /// Takes in the reply that a client brings to the question of a held call.
-    pub(super) async fn replied(&self, work: &mut Work, reply: Option<&serde_json::Value>) {
+    /// Takes in the reply that a client brings to the question of a held call. Where it brings none, the question is put again.
+    pub(super) async fn replied(
+        &self,
+        work: &mut Work,
+        id: PermissionId,
+        reply: Option<&serde_json::Value>,
+    ) -> Option<Waited> {
+        let heard = reply.map_or(Heard::Nothing, asking::heard);
+        if heard == Heard::Nothing {
+            let row = self.context.runtime.request_row(id).await.ok();
+            let row = row.filter(|row| row.state == PermissionState::Pending)?;
+            let form = asking::form(&self.context, &row).await.ok()?;
+            return Some(Waited::Question(id, Box::new(required(id, form))));
+        }
         let open = work.questions.as_mut().and_then(Questions::replied);
-        if let (Some(id), Some(answer)) = (open, reply.and_then(asking::answer_in)) {
+        if let (Some(id), Heard::Answer(answer)) = (open, heard) {
             asking::answer(&self.context, id, answer).await;
         }
+        None
     }
 
     /// Says where the result of work will be that takes longer than anybody waits.

@@ -1,6 +1,6 @@
 //! Conversations of other tools: in, forked and fanned, and out again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -313,8 +313,8 @@ fn exports_come_back_as_the_same_conversation() {
     "#);
 }
 
-/// What Claude Code and Codex keep of a session that began with these words.
-fn keep_session(home: &Home, host: &str, name: &str, words: &str) {
+/// What Claude Code and Codex keep of a session that began with these words. Returns its folder.
+fn keep_session(home: &Home, host: &str, name: &str, words: &str) -> PathBuf {
     let work = std::fs::canonicalize(home.work()).unwrap();
     let work = work.to_str().unwrap();
     let (folder, lines) = match host {
@@ -339,6 +339,7 @@ fn keep_session(home: &Home, host: &str, name: &str, words: &str) {
     std::fs::create_dir_all(&folder).unwrap();
     let text: Vec<String> = lines.iter().map(Value::to_string).collect();
     std::fs::write(folder.join(name), text.join("\n")).unwrap();
+    folder
 }
 
 #[test]
@@ -357,6 +358,17 @@ fn the_last_session_of_a_host_is_found_from_inside() {
             _ => ".codex/sessions",
         });
         age_all_but(&newest, "rollout-2.jsonl");
+        // Newer, and no sessions of this directory: one of another that shares the folder, one that was only just begun, a folder.
+        let folder = keep_session(&home, host, "rollout-3.jsonl", "elsewhere");
+        let elsewhere = std::fs::read_to_string(folder.join("rollout-3.jsonl")).unwrap();
+        let elsewhere = elsewhere.replace("/work\"", "/other\"");
+        std::fs::write(folder.join("rollout-3.jsonl"), elsewhere).unwrap();
+        std::fs::write(folder.join("rollout-4.jsonl"), "").unwrap();
+        std::fs::create_dir(folder.join("rollout-5.jsonl")).unwrap();
+        // A line that is being written ends within a letter.
+        let mut session = std::fs::read(folder.join("rollout-2.jsonl")).unwrap();
+        session.extend(b"\n{\"type\":\"user\",\"message\":\"\xc3");
+        std::fs::write(folder.join("rollout-2.jsonl"), session).unwrap();
         home.done(&import);
         let shown = home.done(&["show", "base"]);
         assert!(shown.contains("the one at work"), "{shown}");
