@@ -23,7 +23,7 @@ struct Needed {
     source: Source,
     /// Gives the tests its path.
     variable: &'static str,
-    /// What the names of its tests hold.
+    /// A part of the names of its tests.
     tests: &'static str,
 }
 

@@ -407,8 +407,10 @@ Examples:
 
 pub(crate) const MCP: &str = "\
 Tools: fork, fan, task_start, task_output, task_list, task_send, task_cancel, pick, apply, merge_back, tree, show, cost, import. Each call \
-is a command of tine in this directory, with its settings, rules and limits; what needs permission waits for `tine permission` in \
-another terminal. Work that takes longer than 90 seconds is answered with where to look, goes on, and outlives the connection.
+is a command of tine in this directory, with its settings, rules and limits. What needs permission is asked by a form of the host; where \
+it has none, or nobody answers, the question waits for `tine permission` in another terminal. Work that takes long becomes a task where \
+the host knows tasks, else it is answered after 90 seconds with where to look; it goes on, and outlives the connection. Agents and \
+reports are resources.
 `codex exec` calls these tools only where `[mcp_servers.tine]` of its config.toml says `default_tools_approval_mode = \"approve\"`.
 
 Examples:

@@ -22,7 +22,7 @@ use crate::fail::Failure;
 use crate::inside;
 use crate::render::question::{Shown, question};
 
-/// Whose word an answer is, for those who ask later.
+/// The name under which an answer is kept, for those who ask later who gave it.
 const BY: &str = "tine mcp";
 
 /// The answers of the form, and how far a yes reaches. A rule for every later session is written in a terminal.

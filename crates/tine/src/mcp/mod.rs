@@ -338,7 +338,7 @@ impl Server {
         question.into()
     }
 
-    /// Where all places are taken by calls that nobody came back for, gives those back whose work has ended.
+    /// Gives back the places of held calls whose work has ended, once held calls have taken all of them.
     fn make_room(&self) {
         let mut held = self.held();
         if held.len() == CALLS_MAX {

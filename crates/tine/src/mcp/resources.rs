@@ -151,7 +151,7 @@ pub(super) async fn listen(context: &Context, subscription: SubscriptionContext)
     }
 }
 
-/// Whoever wants to hear of changes.
+/// A client that wants to hear of changes.
 enum Ear {
     Client(Peer<RoleServer>, Arc<Mutex<BTreeSet<String>>>),
     Subscription(SubscriptionSink),

@@ -313,7 +313,7 @@ fn exports_come_back_as_the_same_conversation() {
     "#);
 }
 
-/// What Claude Code and Codex keep of a session that began with these words. Returns its folder.
+/// Writes a session that began with these words, as Claude Code and Codex keep it. Returns its folder.
 fn keep_session(home: &Home, host: &str, name: &str, words: &str) -> PathBuf {
     let work = std::fs::canonicalize(home.work()).unwrap();
     let work = work.to_str().unwrap();

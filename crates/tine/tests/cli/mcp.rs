@@ -43,7 +43,7 @@ impl Host {
         Self::silent_with(home, &[])
     }
 
-    /// The same, with these variables of the environment.
+    /// One that has said nothing yet, with these variables of the environment.
     fn silent_with(home: &Home, variables: &[(&str, &str)]) -> Self {
         let mut command = crate::crash::command(home, &["mcp"]);
         command.envs(variables.iter().copied());

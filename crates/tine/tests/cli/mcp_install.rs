@@ -14,7 +14,7 @@ const HOSTS: [(&str, &str); 3] = [
     ("opencode", ".config/opencode/opencode.json"),
 ];
 
-/// What a command did, without what differs from machine to machine.
+/// The code and output of a command, without what differs from machine to machine.
 fn shown(home: &Home, ran: &Ran) -> String {
     home.shown(ran).replace(env!("CARGO_BIN_EXE_tine"), "[TINE]")
 }

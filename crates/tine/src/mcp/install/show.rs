@@ -28,7 +28,7 @@ impl Line {
         if self.text.is_empty() { sign.to_string() } else { format!("{sign} {}", self.text) }
     }
 
-    /// The same for a screen, with its end.
+    /// The line for a screen: coloured, with its end.
     pub(super) fn coloured(&self) -> String {
         let line = format!("  {}", harmless(&self.plain()));
         match self.tag {

@@ -51,7 +51,7 @@ text = "ok"
 /// The key of no provider.
 const KEY: &str = "sk-nobody-0123456789abcdefghij";
 
-/// What keeps hosts from asking anybody but the simulator: nobody listens at this proxy.
+/// Variables that keep hosts from asking anybody but the simulator: nobody listens at this proxy.
 const ALONE: &[(&str, &str)] = &[
     ("HTTP_PROXY", "http://127.0.0.1:9"),
     ("HTTPS_PROXY", "http://127.0.0.1:9"),
@@ -132,7 +132,7 @@ impl Machine {
         self.home.write(&format!("user/{name}"), &settings.to_string());
     }
 
-    /// What tine is told by the host that starts it.
+    /// Variables that the host gives to tine.
     fn environment(&self) -> Value {
         json!({
             "TINE_HOME": self.home.path(),
@@ -141,7 +141,7 @@ impl Machine {
         })
     }
 
-    /// The same for a host in a terminal.
+    /// Variables of a host: the provider, and no other way out.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let alone = ALONE.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let provider = self.provider.field("anthropic");
