@@ -12,6 +12,7 @@
 //!   [`decode_failure`] read what is not streamed.
 //! - [`Dialect`] leaves out of messages and heads what a server refuses; [`refused_members`] and [`refused_block`] read that in its words.
 //! - [`CallIds`] gives calls the ids that a provider takes.
+//! - [`refuse()`], [`refuse_thread`] and [`continues_thread`] let a pass-through answer in a provider's shape.
 //! - [`read_models`], [`read_props`] and their neighbours read what servers of one's own say of themselves.
 //! - [`first_difference`] says where two bodies part.
 //! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request, which
@@ -53,6 +54,7 @@ mod parts;
 mod portable;
 mod read;
 mod read_request;
+mod refuse;
 mod reply;
 mod restate;
 mod served;
@@ -91,6 +93,7 @@ pub use overflow::Overflow;
 pub use portable::PortableMessage;
 pub use read::{ReadError, read_message};
 pub use read_request::{ReadRequestError, read_request};
+pub use refuse::{continues_thread, refuse, refuse_thread};
 pub use reply::{DecodeError, Diagnosis, DroppedReasoning, Partial, Reply, decode_reply};
 pub use served::{
     LOADED_PATH, MODELS_PATH, PROPS_PATH, VERSION_PATH, is_ollamas_version, read_loaded,

@@ -11,6 +11,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("tine-cache", 0),
     ("tine-guard", 0),
     ("tine-llm", 1),
+    ("tine-gateway", 1),
     ("tine-store", 1),
     ("tine-tools", 1),
     ("tine-worktree", 1),

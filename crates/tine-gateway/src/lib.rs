@@ -1,0 +1,19 @@
+//! A pass-through in front of providers: a host (Claude Code, Codex) sends its requests to an address on loopback, and gets what the
+//! provider answers.
+//!
+//! It is unchanged to the byte, both ways, as it comes. Exceptions are what belongs to one connection (`connection` and its like, chunks'
+//! boundaries, `host`), and what is answered here: wrong paths, WebSockets, message threads, an upstream that is not reached.
+//!
+//! It stores nothing, logs nothing, and knows no agents. What it refuses is worded by `tine-wire`.
+//!
+//! Limits: a head may have 100 headers and about 400 KiB, a path 64 KiB. A head beyond that is answered with 431 or 414.
+
+mod ahead;
+mod connect;
+mod gateway;
+mod headers;
+mod relay;
+mod serve;
+mod upstream;
+
+pub use gateway::{Format, Gateway, GatewayError, Options, Threads};

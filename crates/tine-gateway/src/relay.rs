@@ -1,0 +1,130 @@
+//! One request: where it goes, what is refused, and the answer.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
+use tine_wire::{continues_thread, refuse, refuse_thread};
+
+use crate::ahead::Ahead;
+use crate::gateway::{Format, Threads};
+use crate::headers::{asks_for_websocket, pass_on};
+use crate::upstream::Upstream;
+
+/// The path of Anthropic's requests, behind the base URL.
+const MESSAGES: &str = "/v1/messages";
+
+/// A longer request is not looked into for a thread. Anthropic refuses requests above 32 MB.
+const LOOKED_INTO_BYTES_MAX: usize = 32 << 20;
+
+/// Says to the host's user why a request is sent twice.
+const NO_THREADS: &str =
+    "tine's gateway does not pass on message threads; send the conversation in full";
+
+/// An answer: the upstream's as it comes, or the gateway's own.
+type Answer = Response<Either<Incoming, Full<Bytes>>>;
+
+/// All that a gateway needs to answer a request.
+pub(crate) struct Relay {
+    pub(crate) token: String,
+    pub(crate) anthropic: Upstream,
+    pub(crate) openai: Upstream,
+    pub(crate) threads: Threads,
+}
+
+impl Relay {
+    /// The path before a format's own paths.
+    pub(crate) fn prefix(&self, format: Format) -> String {
+        format!("/{}/{}", self.token, format.path())
+    }
+
+    /// Answers a request. Fails only if the host's connection breaks, or sends what is no HTTP.
+    pub(crate) async fn answer(&self, request: Request<Incoming>) -> hyper::Result<Answer> {
+        let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+        let Some((format, rest)) = self.route(target) else {
+            return Ok(own(StatusCode::NOT_FOUND, "text/plain", "not found\n".to_owned()));
+        };
+        let rest = rest.to_owned();
+        let (mut head, body) = request.into_parts();
+        if asks_for_websocket(&head.headers) {
+            return Ok(no_websocket());
+        }
+        let path = rest.split('?').next().unwrap_or_default();
+        let may_be_thread = format == Format::Anthropic
+            && self.threads == Threads::Refused
+            && head.method == Method::POST
+            && path.ends_with(MESSAGES);
+        let body = match may_be_thread {
+            false => Ahead::none(body),
+            true => {
+                let (ahead, bytes) = Ahead::whole(body, LOOKED_INTO_BYTES_MAX).await?;
+                if bytes.is_some_and(|bytes| continues_thread(&bytes)) {
+                    return Ok(json(StatusCode::BAD_REQUEST, refuse_thread(NO_THREADS)));
+                }
+                ahead
+            }
+        };
+        let upstream = match format {
+            Format::Anthropic => &self.anthropic,
+            Format::OpenAi => &self.openai,
+        };
+        head.headers = pass_on(head.headers, Some(upstream.host()));
+        Ok(match upstream.send(head, &rest, body).await {
+            Ok(reply) => {
+                let (mut head, body) = reply.into_parts();
+                head.headers = pass_on(head.headers, None);
+                Response::from_parts(head, Either::Left(body))
+            }
+            Err(error) => unreached(format, upstream, &*error),
+        })
+    }
+
+    /// The format and the path behind its prefix. Every token is compared whole, so that time tells nothing of it.
+    fn route<'a>(&self, target: &'a str) -> Option<(Format, &'a str)> {
+        let (token, rest) = target.strip_prefix('/')?.split_once('/')?;
+        let differs = |all: u8, (a, b): (u8, u8)| all | (a ^ b);
+        let different = token.bytes().zip(self.token.bytes()).fold(0, differs);
+        if token.len() != self.token.len() || different != 0 {
+            return None;
+        }
+        Format::ALL.into_iter().find_map(|format| {
+            let rest = rest.strip_prefix(format.path())?;
+            (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((format, rest))
+        })
+    }
+}
+
+/// A host that wants a WebSocket falls back to requests at once at this status.
+fn no_websocket() -> Answer {
+    let text = "tine's gateway passes on no WebSockets; use HTTP requests\n";
+    let mut answer = own(StatusCode::UPGRADE_REQUIRED, "text/plain", text.to_owned());
+    // The status asks for both.
+    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    answer.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+    answer
+}
+
+/// All causes of the failure; its own text is left out, as it says only that a request failed.
+fn unreached(format: Format, upstream: &Upstream, error: &(dyn Error + 'static)) -> Answer {
+    let mut message = format!("tine's gateway got no answer from {}", upstream.origin());
+    let mut source = error.source();
+    while let Some(error) = source {
+        message = format!("{message}: {error}");
+        source = error.source();
+    }
+    json(StatusCode::BAD_GATEWAY, refuse(format.wire(), &message))
+}
+
+fn json(status: StatusCode, body: String) -> Answer {
+    own(status, "application/json", body)
+}
+
+fn own(status: StatusCode, content_type: &'static str, body: String) -> Answer {
+    let mut answer = Response::new(Either::Right(Full::new(Bytes::from(body))));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+}
