@@ -9,6 +9,7 @@ mod estimate;
 mod eval;
 mod files;
 mod front;
+mod gateway;
 mod groups;
 mod guard;
 mod inherit;
@@ -41,6 +42,9 @@ pub(crate) use self::files::{
     DigestArgs, DigestFormat, ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith,
 };
 pub(crate) use self::front::{Refused, hint, parse};
+pub(crate) use self::gateway::{
+    GatewayArgs, GatewayCommand, GatewayFormat, GatewayServeArgs, WithArgs,
+};
 #[cfg(test)]
 pub(crate) use self::groups::GROUPS;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
@@ -295,6 +299,12 @@ pub(crate) enum Command {
     /// Offer forks to another program's agent, as an MCP server
     #[command(after_help = examples::MCP)]
     Mcp(McpArgs),
+    /// Start Claude Code, Codex or another agent behind a gateway
+    #[command(after_help = examples::WITH, arg = trusts_nothing())]
+    With(WithArgs),
+    /// Pass on what other programs send to their providers
+    #[command(subcommand, arg = trusts_nothing())]
+    Gateway(GatewayCommand),
     /// Show what happened since you were last there
     #[command(after_help = examples::AWAY, arg = trusts_nothing())]
     Away(AwayArgs),

@@ -24,7 +24,7 @@ pub(crate) const GROUPS: &[Group] = &[
     group("Permissions", &["permission", "trust", "guard"]),
     group("Cost and cache", &["cost", "budget", "cache"]),
     group("Import and export", &["import", "export", "digest"]),
-    group("Other programs", &["mcp"]),
+    group("Other programs", &["mcp", "with", "gateway"]),
     group("Notes of a project", &["dream", "tick"]),
     group(
         "Set up and try",

@@ -98,6 +98,8 @@ impl Command {
             | Self::Digest(_)
             | Self::Away(_)
             | Self::Mcp(_)
+            | Self::Gateway(_)
+            | Self::With(_)
             | Self::Cost(_)
             | Self::Budget(_)
             | Self::Cache(_)

@@ -16,6 +16,7 @@ mod eval;
 mod export;
 mod fan;
 mod fork;
+mod gateway;
 mod guard;
 mod hide;
 mod import;
@@ -49,7 +50,9 @@ mod worktree;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
-use crate::cli::{CacheCommand, Cli, Command, McpArgs, McpCommand, SimCommand, TalkArgs};
+use crate::cli::{
+    CacheCommand, Cli, Command, GatewayCommand, McpArgs, McpCommand, SimCommand, TalkArgs,
+};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::inside;
@@ -135,6 +138,8 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
     with_runtime(&mut builder, async {
         match command {
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
+            Command::With(args) => gateway::with(args).await,
+            Command::Gateway(GatewayCommand::Serve(args)) => gateway::serve(args).await,
             Command::Demo(args) => demo::demo(surroundings.directory, args).await,
             Command::Eval(args) => eval::eval(surroundings, args).await,
             // Before anything is opened: it tells what cannot be.
@@ -234,6 +239,8 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Logout(args) => login::logout(&args),
         Command::Trust(args) => trust::trust(Some(context.directory.clone()), args),
         Command::Sim(_)
+        | Command::With(_)
+        | Command::Gateway(_)
         | Command::Demo(_)
         | Command::Eval(_)
         | Command::Guard(_)

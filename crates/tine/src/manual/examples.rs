@@ -435,6 +435,23 @@ Examples:
   tine mcp remove claude-code
   tine mcp remove codex --dry-run";
 
+pub(crate) const WITH: &str = "\
+Terminal, signals, directory and exit code are the program's own, and no file of it is touched: for this start alone, its base URL is an \
+address on this machine, from which everything goes on to its provider unchanged to the byte, and back as it comes. The provider is the \
+one that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names, else the vendor. Keys are passed on, and written nowhere.
+
+Examples:
+  tine with claude
+  tine with codex exec \"Explain this repository\"
+  tine with --base-url-env LLM_URL --format openai my-agent --fast";
+
+pub(crate) const GATEWAY_SERVE: &str = "\
+Prints its addresses as JSON. They hold a random word, so that only who is given one can use it. Ends with Ctrl+C.
+
+Examples:
+  tine gateway serve --port 4141
+  tine gateway serve | jq -r .anthropic";
+
 pub(crate) const DREAM: &str = "\
 Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \
 said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \

@@ -145,6 +145,10 @@ pub(super) const JSON: Section = Section {
             r#"{"host","file","outcome":"written"|"would_write"|"nothing","program"|null,"replaced","deleted","diff":[line]}; a line begins with - or +, and secrets are left out; deleted is true where the file goes as a whole"#,
         ),
         (
+            "tine gateway serve",
+            r#"{"anthropic","openai","pid"}; base URLs for the two formats, once it listens"#,
+        ),
+        (
             "tine away",
             r#"{"agent","since","events":[{"at","kind","agent","text"}],"left_out","files":[path],"cost_usd","text"}; kind is an end of a task, working or question; since is null where nobody has prompted the tree"#,
         ),

@@ -39,6 +39,7 @@ mod faults;
 mod first_hour;
 mod fork;
 mod gate;
+mod gateway;
 mod guard_filter;
 mod guard_shell;
 mod healing;

@@ -106,6 +106,8 @@ fn the_manual_is_one_page() {
     .SS "tine mcp"
     .SS "tine mcp install"
     .SS "tine mcp remove"
+    .SS "tine with"
+    .SS "tine gateway serve"
     .SS "tine away"
     .SS "tine dream"
     .SS "tine dream status"

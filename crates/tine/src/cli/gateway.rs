@@ -1,0 +1,65 @@
+//! The command line of `tine with` and `tine gateway`.
+
+use std::ffi::OsString;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::manual::examples;
+
+/// APIs that the gateway passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GatewayFormat {
+    /// Anthropic Messages
+    Anthropic,
+    /// OpenAI Responses and Chat Completions
+    #[value(name = "openai")]
+    OpenAi,
+}
+
+/// Options of both ways to a gateway.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct GatewayArgs {
+    /// Pass on requests that continue a message thread of Anthropic's, which hold only its new messages; otherwise they are refused
+    /// as the provider would, and the program sends the whole conversation
+    #[arg(long)]
+    pub(crate) pass_threads: bool,
+}
+
+/// `tine with`
+#[derive(Debug, Args)]
+pub(crate) struct WithArgs {
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+    /// Environment variable that tells the program its base URL; known for `claude` and `codex`
+    #[arg(long, value_name = "NAME", requires = "format")]
+    pub(crate) base_url_env: Option<String>,
+    /// API that the program speaks there
+    #[arg(long, value_enum, requires = "base_url_env")]
+    pub(crate) format: Option<GatewayFormat>,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `tine gateway`
+#[derive(Debug, Subcommand)]
+pub(crate) enum GatewayCommand {
+    /// Pass requests on until Ctrl+C, for programs that are started elsewhere
+    #[command(after_help = examples::GATEWAY_SERVE)]
+    Serve(GatewayServeArgs),
+}
+
+/// `tine gateway serve`
+#[derive(Debug, Args)]
+pub(crate) struct GatewayServeArgs {
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+}

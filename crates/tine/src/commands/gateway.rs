@@ -1,0 +1,173 @@
+//! `tine with` and `tine gateway serve`: other programs' requests, passed on unchanged.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use serde::Serialize;
+use tine_fork::host::{Ids as _, SystemIds};
+use tine_gateway::{Format, Gateway, GatewayError, Options, Threads};
+use tine_tools::{ProgramEnd, run_in_foreground};
+
+use crate::cli::{GatewayArgs, GatewayFormat, GatewayServeArgs, WithArgs};
+use crate::environment::variable;
+use crate::fail::Failure;
+use crate::inside;
+use crate::output;
+use crate::watch::interrupted;
+
+/// Variables that name a provider's base URL: that of whoever starts the gateway is where requests go on to.
+const ANTHROPIC: &str = "ANTHROPIC_BASE_URL";
+const OPENAI: &str = "OPENAI_BASE_URL";
+
+/// The JSON shape of a gateway's addresses. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct ServingJson {
+    /// For `ANTHROPIC_BASE_URL`.
+    anthropic: String,
+    /// For `OPENAI_BASE_URL`.
+    openai: String,
+    pid: u32,
+}
+
+/// The way by which a program learns its base URL.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    /// By an environment variable.
+    Variable(String, Format),
+    /// By an option of Codex (0.169), which reads no variable.
+    CodexOption,
+}
+
+impl Told {
+    fn of(args: &WithArgs) -> Result<Self, Failure> {
+        if let (Some(name), Some(format)) = (&args.base_url_env, args.format) {
+            let format = match format {
+                GatewayFormat::Anthropic => Format::Anthropic,
+                GatewayFormat::OpenAi => Format::OpenAi,
+            };
+            return Ok(Self::Variable(name.clone(), format));
+        }
+        let program = args.command.first().map(OsString::as_os_str).unwrap_or_default();
+        let name = Path::new(program).file_name().unwrap_or(program);
+        match name.to_str() {
+            Some("claude") => Ok(Self::Variable(ANTHROPIC.to_owned(), Format::Anthropic)),
+            Some("codex") => Ok(Self::CodexOption),
+            _ => Err(Failure::usage(format!(
+                "nobody knows how {} is told its base URL",
+                name.to_string_lossy()
+            ))
+            .hint("say it: `tine with --base-url-env NAME --format anthropic|openai PROGRAM`")),
+        }
+    }
+}
+
+/// Runs a program whose requests go through a gateway in this process. Its exit code is the command's.
+pub(crate) async fn with(args: WithArgs) -> Result<u8, Failure> {
+    inside::only_a_person("starts no other agent", "a person runs `tine with` in a terminal")?;
+    let told = Told::of(&args)?;
+    let mut options = options(args.gateway);
+    if let Told::Variable(name, format) = &told
+        && let Some(url) = base_url(name)
+    {
+        match format {
+            Format::Anthropic => options.anthropic = url,
+            Format::OpenAi => options.openai = url,
+        }
+    }
+    let gateway = Gateway::start(options).await.map_err(|error| not_started(&error))?;
+    let (mut arguments, mut variables) = (Vec::new(), Vec::new());
+    match &told {
+        Told::Variable(name, format) => {
+            variables.push((name.into(), gateway.base_url(*format).into()));
+        }
+        Told::CodexOption => {
+            let url = gateway.base_url(Format::OpenAi);
+            arguments.extend(["-c".into(), format!("openai_base_url=\"{url}\"").into()]);
+        }
+    }
+    let (program, own) = args.command.split_first().ok_or_else(|| Failure::usage("no program"))?;
+    arguments.extend(own.iter().cloned());
+    let end = run_in_foreground(program, &arguments, &variables).await;
+    gateway.stop().await;
+    match end {
+        Ok(ProgramEnd::Code(code)) => Ok(u8::try_from(code).unwrap_or(u8::MAX)),
+        // As a shell says it.
+        Ok(ProgramEnd::Signal(signal)) => Ok(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        Err(error) => Err(cannot_run(program, &error)),
+    }
+}
+
+/// Passes requests on until it is interrupted.
+pub(crate) async fn serve(args: GatewayServeArgs) -> Result<u8, Failure> {
+    let options = Options { port: args.port, ..options(args.gateway) };
+    let gateway = Gateway::start(options).await.map_err(|error| not_started(&error))?;
+    // Before anybody can know that it runs: who asks it to end at once is heard.
+    let interrupted = interrupted()?;
+    let (anthropic, openai) =
+        (gateway.base_url(Format::Anthropic), gateway.base_url(Format::OpenAi));
+    output::say(&format!(
+        "hint: export ANTHROPIC_BASE_URL={anthropic}, or `codex -c openai_base_url={openai}`; Ctrl+C stops"
+    ));
+    output::json(&ServingJson { anthropic, openai, pid: std::process::id() })?;
+    interrupted.await;
+    gateway.stop().await;
+    Ok(0)
+}
+
+/// The vendors' addresses, or those that the environment names.
+fn options(args: GatewayArgs) -> Options {
+    let mut options = Options::new(SystemIds.random());
+    if args.pass_threads {
+        options.threads = Threads::PassedOn;
+    }
+    options.anthropic = base_url(ANTHROPIC).unwrap_or(options.anthropic);
+    options.openai = base_url(OPENAI).unwrap_or(options.openai);
+    options
+}
+
+fn base_url(name: &str) -> Option<String> {
+    variable(name).filter(|url| !url.trim().is_empty())
+}
+
+fn not_started(error: &GatewayError) -> Failure {
+    let failure = match error {
+        GatewayError::BaseUrl { .. } => Failure::input("cannot start the gateway")
+            .hint("look at ANTHROPIC_BASE_URL and OPENAI_BASE_URL"),
+        GatewayError::Listen { .. } => {
+            Failure::failed("cannot start the gateway").hint("`--port 0` takes a free port")
+        }
+        GatewayError::Tls(_) => Failure::failed("cannot start the gateway"),
+    };
+    failure.because(error)
+}
+
+fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {
+    let name = program.to_string_lossy();
+    Failure::failed(format!("cannot run {name}")).because(error).hint(match error.kind() {
+        std::io::ErrorKind::NotFound => "install it, or give its path".to_owned(),
+        _ => "try it without `tine with`".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(words: &[&str]) -> Result<Told, Failure> {
+        let command = words.iter().map(OsString::from).collect();
+        Told::of(&WithArgs {
+            gateway: GatewayArgs::default(),
+            base_url_env: None,
+            format: None,
+            command,
+        })
+    }
+
+    #[test]
+    fn a_program_is_known_by_its_name() {
+        let anthropic = Told::Variable("ANTHROPIC_BASE_URL".to_owned(), Format::Anthropic);
+        assert_eq!(told(&["claude", "-p", "hi"]).ok(), Some(anthropic));
+        assert_eq!(told(&["/opt/bin/codex", "exec"]).ok(), Some(Told::CodexOption));
+        assert!(told(&["pi"]).is_err());
+    }
+}
