@@ -1,7 +1,8 @@
 //! The parameters that requests of this format may have. The API refuses others, wherever they stand.
 //!
 //! Source: the types of `openai` 3.54.0. A message of the model may stand without an id, as Codex sends it; `client_metadata` is Codex's
-//! own.
+//! own. So is `internal_chat_message_metadata_passthrough`, which Codex 0.169 puts on items for the provider `openai` alone
+//! (github.com/openai/codex/pull/28968).
 
 use serde_json::{Map, Value};
 
@@ -70,41 +71,44 @@ const TOOL: Shape = Shape::OneOf {
     )],
 };
 
+/// Parameters that every item may have.
+const COMMON: &[&str] = &["type", "id", "status", "internal_chat_message_metadata_passthrough"];
+
 /// An item. One that names no type is a message; items of the server's own tools have parameters of their own.
 const ITEM: Shape = Shape::OneOf {
     tag: "type",
     variants: &[
         (
             "message",
-            Shape::object(
-                &["type", "id", "role", "status", "phase"],
-                &[("content", Shape::List(&PART))],
-            ),
+            Shape::Object {
+                common: COMMON,
+                own: &["role", "phase"],
+                inner: &[("content", Shape::List(&PART))],
+            },
         ),
         (
             "function_call",
-            Shape::plain(&[
-                "arguments",
-                "async",
-                "call_id",
-                "caller",
-                "id",
-                "name",
-                "namespace",
-                "status",
-                "type",
-            ]),
+            Shape::Object {
+                common: COMMON,
+                own: &["arguments", "async", "call_id", "caller", "name", "namespace"],
+                inner: &[],
+            },
         ),
         (
             "function_call_output",
-            Shape::object(
-                &["call_id", "caller", "id", "name", "namespace", "status", "type"],
-                &[("output", Shape::List(&PART))],
-            ),
+            Shape::Object {
+                common: COMMON,
+                own: &["call_id", "caller", "name", "namespace"],
+                inner: &[("output", Shape::List(&PART))],
+            },
         ),
         (
             "reasoning",
-            Shape::plain(&["content", "encrypted_content", "id", "status", "summary", "type"]),
+            Shape::Object {
+                common: COMMON,
+                own: &["content", "encrypted_content", "summary"],
+                inner: &[],
+            },
         ),
     ],
 };

@@ -74,6 +74,23 @@ fn calls_and_outputs_must_pair_up() {
 }
 
 #[test]
+fn metadata_of_codex_stands_on_items_only() {
+    let noted = |mut item: Value| {
+        item["internal_chat_message_metadata_passthrough"] =
+            json!({"turn_id": "a", "create_time": 1.5, "content_item_kinds": ["user"]});
+        item
+    };
+    let answer = json!({"type": "message", "role": "assistant", "content": "I call."});
+    let items = [user("go"), answer, call("a"), output("a")].map(noted);
+    assert_snapshot!(input(json!(items)), @"accepted");
+    let thought = noted(reasoning(&with(&json!({"input": [user("go")]}))));
+    assert_snapshot!(input(json!([user("go"), thought, call("a"), output("a")])), @"accepted");
+    let inside = json!([{"role": "user", "content": [noted(part("a", Value::Null))]}]);
+    assert_snapshot!(input(inside), @"400 Unknown parameter: 'input[0].content[0].internal_chat_message_metadata_passthrough'. [unknown_parameter input[0].content[0].internal_chat_message_metadata_passthrough]");
+    assert_snapshot!(why(noted(json!({}))), @"400 Unknown parameter: 'internal_chat_message_metadata_passthrough'. [unknown_parameter internal_chat_message_metadata_passthrough]");
+}
+
+#[test]
 fn breakpoints_stand_on_input_parts_only() {
     let message = |part: Value| json!([{"role": "user", "content": [part]}]);
     assert_snapshot!(input(message(part("a", mark()))), @"accepted");
