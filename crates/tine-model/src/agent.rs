@@ -47,6 +47,8 @@ words! {
         Worker = "worker",
         /// A maintenance fork, listed only with `--all`.
         Hidden = "hidden",
+        /// A conversation that another program holds; tine sees its requests and makes none of them.
+        Guest = "guest",
     }
 }
 

@@ -50,9 +50,12 @@ impl Runtime {
         tasks: Vec<Option<NewTask>>,
     ) -> Result<Vec<Unborn>, RuntimeError> {
         let Births { parent, spec, standing, .. } = births;
+        if parent.standing == Standing::Guest {
+            return Err(RuntimeError::Guest(parent.id));
+        }
         let below = match standing {
             Standing::Worker | Standing::Hidden => 1,
-            Standing::Root | Standing::Peer => 0,
+            Standing::Root | Standing::Peer | Standing::Guest => 0,
         };
         let first = self.new_id();
         let (settings, head) = self.head_of(parent, first, spec).await?;

@@ -7,6 +7,7 @@ mod budget;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod error;
+mod guest;
 mod permission;
 mod request;
 mod row;
@@ -18,6 +19,7 @@ mod writer;
 
 pub use budget::{BudgetRow, Caps, Reserve, Reserved, SetBudget, StandInLine};
 pub use error::{Candidate, Cause, Result, StoreError};
+pub use guest::{GUESTS_MAX, GuestFilter, GuestRow};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
@@ -33,7 +35,7 @@ pub use server::ServerNote;
 pub use sqlite::{BUSY_WAIT, BUSY_WAITS_MAX, OpenOptions, SqliteStore, StepHook, WaitHook};
 pub use stamp::{SetStamp, Stamp, StampName};
 pub use store::{
-    AgentStore, BudgetStore, EntryStore, LeaseStore, MailStore, PermissionStore, RequestStore,
-    ServerStore, StampStore, StopStore, Store, TaskStore, WorktreeStore, WriterStore,
+    AgentStore, BudgetStore, EntryStore, GuestStore, LeaseStore, MailStore, PermissionStore,
+    RequestStore, ServerStore, StampStore, StopStore, Store, TaskStore, WorktreeStore, WriterStore,
 };
 pub use writer::{NoteWriter, WriterRow};

@@ -7,11 +7,11 @@ use tine_model::{
 
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
-    EntryRow, Fence, ForkRequest, Forked, IsAlive, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Remove,
-    RemovedAgent, Rename, RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote,
-    SetBudget, SetReach, SetStamp, SetState, Stamp, StampName, StandInLine, TaskEnd, UsageScope,
-    UsageSum, WriterRow,
+    EntryRow, Fence, ForkRequest, Forked, GuestFilter, GuestRow, Head, IsAlive, Kill, Lease,
+    MailId, MailRow, NewEntry, NewMail, NoteWriter, PermissionFilter, PermissionRow, Reap, Recover,
+    Recovered, Relocation, Remove, RemovedAgent, Rename, RequestRow, RequestStop, Reserve,
+    Reserved, Result, ServerNote, SetBudget, SetReach, SetStamp, SetState, Stamp, StampName,
+    StandInLine, TaskEnd, UsageScope, UsageSum, WriterRow,
 };
 
 /// Agents: made, forked, read, changed, and removed.
@@ -332,6 +332,19 @@ pub trait StampStore: Send + Sync {
     async fn set_stamp(&self, set: SetStamp) -> Result<bool>;
 }
 
+/// Agents whose requests another program makes.
+#[async_trait]
+pub trait GuestStore: Send + Sync {
+    /// Notes the other program's side of an agent, or that it has sent another request: of an agent that is known only the time changes.
+    async fn note_guest(&self, row: GuestRow) -> Result<()>;
+
+    /// Returns guests, the one used last first; at most [`GUESTS_MAX`](crate::GUESTS_MAX).
+    async fn guests(&self, filter: GuestFilter) -> Result<Vec<GuestRow>>;
+
+    /// Gives an agent another head, under its lease. One that no agent has any more is dropped.
+    async fn change_head(&self, agent: AgentId, fence: Fence, head: Head) -> Result<()>;
+}
+
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
 /// when it fails, or its future is dropped before the end, it has done everything or nothing. May be shared by
 /// any number of tasks, and its storage by any number of processes.
@@ -350,6 +363,7 @@ pub trait Store:
     + WriterStore
     + ServerStore
     + StampStore
+    + GuestStore
 {
     /// Reads everything and follows every reference between rows. Returns the faults in the database's own words; none if all is
     /// well. Takes about a second for each gigabyte.

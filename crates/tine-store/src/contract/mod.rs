@@ -5,6 +5,7 @@ mod agents;
 mod budget;
 mod budget_law;
 mod fork;
+mod guests;
 mod lease;
 mod log;
 mod model;
@@ -26,6 +27,7 @@ pub use agents::*;
 pub use budget::*;
 pub use budget_law::{Spending, spending_passes_no_cap};
 pub use fork::*;
+pub use guests::*;
 pub use lease::*;
 pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
@@ -147,6 +149,8 @@ macro_rules! store_contract {
             what_a_server_said_is_kept_by_its_host
             a_stamp_is_set_by_whoever_knows_the_one_before
             a_stamp_is_set_under_a_lease
+            a_guest_is_found_by_its_session_and_by_its_first_message
+            a_head_is_changed_under_the_lease
         }
     };
     ($fixture:expr; $($name:ident)+) => {

@@ -260,7 +260,7 @@ pub(super) async fn insert_agent(
     if let Some(name) = &new.name {
         require_free_name(write, new.id, name).await?;
     }
-    store_head(write, new).await?;
+    store_head(write, new.id, &new.head).await?;
     let settings = &new.settings;
     let sql = "INSERT INTO agents (id, name, parent, fork_point, standing, state, context, model, \
          max_tokens, thinking, effort, head, directory, reach, depth, created_ms, updated_ms) \
@@ -339,9 +339,13 @@ async fn require_free_name(write: &mut Writing<'_>, agent: AgentId, name: &str) 
     }
 }
 
-async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
-    let hash = new.head.hash.as_slice();
-    match &new.head.body {
+pub(super) async fn store_head(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    head: &crate::Head,
+) -> Result<()> {
+    let hash = head.hash.as_slice();
+    match &head.body {
         Some(body) => {
             let sql = "INSERT INTO heads (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING";
             write.run("head row", sqlx::query(sql).bind(hash).bind(body.as_str())).await
@@ -349,9 +353,15 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
         None => {
             let sql = sqlx::query("SELECT 1 FROM heads WHERE hash = ?").bind(hash);
             let known = write.one("head known", sql).await?;
-            known.map(|_| ()).ok_or(StoreError::UnknownHead { agent: new.id })
+            known.map(|_| ()).ok_or(StoreError::UnknownHead { agent })
         }
     }
+}
+
+/// Heads that no agent has any more.
+pub(super) async fn drop_unused_heads(write: &mut Writing<'_>) -> Result<()> {
+    let sql = "DELETE FROM heads WHERE hash NOT IN (SELECT head FROM agents)";
+    write.run("heads", sqlx::query(sql)).await
 }
 
 /// The lowest and the highest 16 bytes that begin with the prefix.

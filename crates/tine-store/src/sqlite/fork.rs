@@ -76,7 +76,7 @@ async fn fork_child(
     };
     let parent_event = match agent.standing {
         Standing::Hidden => None,
-        Standing::Root | Standing::Peer | Standing::Worker => {
+        Standing::Root | Standing::Peer | Standing::Worker | Standing::Guest => {
             let told = event(ForkRole::Parent, id);
             Some(insert_entry(write, "parent event", parent, &told).await?)
         }

@@ -9,6 +9,7 @@ mod connection;
 mod entries;
 mod failure;
 mod fork;
+mod guests;
 mod integrity;
 mod leases;
 mod mail;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use tine_model::AgentId;
 
 use super::SqliteStore;
+use super::agents::drop_unused_heads;
 use super::column::Columns;
 use super::connection::Writing;
 use crate::{Remove, RemovedAgent, Result, StoreError};
@@ -46,12 +47,13 @@ const MEMBERS: &str = "WITH RECURSIVE above (id) AS (\
      FROM below JOIN agents a ON a.id = below.id ORDER BY a.seq";
 
 /// All that an agent has said and heard, beside its entries.
-const OF_AGENT: [(&str, &str); 7] = [
+const OF_AGENT: [(&str, &str); 8] = [
     ("permissions", "DELETE FROM permissions WHERE agent = ?1"),
     ("mail", "DELETE FROM mail WHERE recipient = ?1"),
     ("requests", "DELETE FROM requests WHERE agent = ?1"),
     ("task", "DELETE FROM tasks WHERE agent = ?1"),
     ("writers", "DELETE FROM writers WHERE agent = ?1"),
+    ("guest", "DELETE FROM guests WHERE agent = ?1"),
     // One that is there is another agent's place as well, and stays for its sake.
     ("worktree", "DELETE FROM worktrees WHERE agent = ?1 AND removed_ms IS NOT NULL"),
     ("reservations", "DELETE FROM reservations WHERE agent = ?1"),
@@ -94,8 +96,7 @@ pub(super) async fn remove(store: &SqliteStore, remove: Remove) -> Result<Vec<Re
         }
     }
     removed.reverse();
-    let sql = "DELETE FROM heads WHERE hash NOT IN (SELECT head FROM agents)";
-    write.run("heads", sqlx::query(sql)).await?;
+    drop_unused_heads(&mut write).await?;
     match remove.dry_run {
         true => write.run("rollback", sqlx::query("ROLLBACK")).await?,
         false => write.commit().await?,

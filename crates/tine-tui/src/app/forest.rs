@@ -177,13 +177,14 @@ impl App {
         }
     }
 
-    /// What an agent is: a talk, a fork of one, a fork at work that nobody looks at, or a worker.
+    /// What an agent is: a talk, a fork of one, a fork at work that nobody looks at, a worker, or another program's conversation.
     pub(crate) fn kind(&self, agent: &AgentRecord) -> &'static str {
         match agent.standing {
             Standing::Root => "talk",
             Standing::Worker => "worker",
             Standing::Peer if self.focus != Some(agent.id) && self.runs(agent.id) => "background",
             Standing::Peer | Standing::Hidden => "fork",
+            Standing::Guest => "guest",
         }
     }
 

@@ -147,7 +147,7 @@ impl App {
                 let text = format!("{above} has started the worker {name}");
                 self.add_notice(record.id, What::Started, text);
             }
-            Standing::Root | Standing::Hidden => {}
+            Standing::Root | Standing::Hidden | Standing::Guest => {}
         }
     }
 

@@ -272,7 +272,7 @@ impl App {
             (_, None) => Some("another tree".to_owned()),
             (Standing::Worker, Some((_, parent))) => Some(format!("worker of {parent}")),
             (Standing::Hidden, Some((_, parent))) => Some(format!("hidden run of {parent}")),
-            (Standing::Root | Standing::Peer, Some((_, parent))) => {
+            (Standing::Root | Standing::Peer | Standing::Guest, Some((_, parent))) => {
                 Some(format!("fork of {parent}"))
             }
         });

@@ -106,7 +106,7 @@ pub(super) fn say_left_running(agents: &[Shown]) {
 pub(super) async fn shown(context: &Context, record: AgentRecord) -> Result<Shown, Failure> {
     let task = match record.standing {
         Standing::Worker => context.runtime.task_record(record.id).await?,
-        Standing::Root | Standing::Peer | Standing::Hidden => None,
+        Standing::Root | Standing::Peer | Standing::Hidden | Standing::Guest => None,
     };
     let worktree = context.runtime.worktree_record(record.id).await?;
     Ok(Shown { record, task, worktree, questions: 0, left_running: Vec::new() })

@@ -141,6 +141,7 @@ impl Shown {
             Standing::Peer => "fork",
             Standing::Worker => "worker",
             Standing::Hidden => "hidden",
+            Standing::Guest => "guest",
         }
     }
 

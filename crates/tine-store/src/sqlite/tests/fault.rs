@@ -16,14 +16,14 @@ use tokio::sync::Notify;
 use super::{Directory, block_on};
 use crate::NewMail;
 use crate::contract::{
-    agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, note_of, permission_id,
-    plain_notice, request_of, reserve_of, server_note_of, yes_to,
+    agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, guest_of, message, note_of,
+    permission_id, plain_notice, request_of, reserve_of, server_note_of, yes_to,
 };
 use crate::{
-    Acquire, AgentFilter, AgentStore, BudgetStore, EntryStore, Fence, ForkFrom, Kill, LeaseStore,
-    MailStore, NewTask, OpenOptions, PermissionFilter, PermissionStore, Remove, RequestStore,
-    Result, ServerStore, SqliteStore, StandInLine, StepHook, Store, StoreError, TaskStore,
-    UsageScope, WriterStore,
+    Acquire, AgentFilter, AgentStore, BudgetStore, EntryStore, Fence, ForkFrom, GuestFilter,
+    GuestStore, Kill, LeaseStore, MailStore, NewTask, OpenOptions, PermissionFilter,
+    PermissionStore, Remove, RequestStore, Result, ServerStore, SqliteStore, StandInLine, StepHook,
+    Store, StoreError, TaskStore, UsageScope, WriterStore,
 };
 
 /// The last step of every transaction: it stands behind COMMIT.
@@ -50,10 +50,12 @@ enum Change {
     Line,
     Writer,
     Server,
+    Guest,
+    Head,
     Remove,
 }
 
-const WRITES: [Change; 17] = [
+const WRITES: [Change; 19] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
@@ -70,6 +72,8 @@ const WRITES: [Change; 17] = [
     Change::Line,
     Change::Writer,
     Change::Server,
+    Change::Guest,
+    Change::Head,
     Change::Remove,
 ];
 
@@ -187,6 +191,11 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             store.stand_in_line(stand).await
         }
         Change::Writer => store.note_writer(note_of(root, Fence(1), "/srv")).await.map(|_| ()),
+        Change::Guest => store.note_guest(guest_of(1, Some("s"), 7)).await,
+        Change::Head => {
+            let head = crate::Head { hash: [8; 32], body: Some("another head".to_owned()) };
+            store.change_head(agent_id(1), Fence(1), head).await
+        }
         Change::Server => store.note_server(server_note_of("http://a", "m", "n", "v")).await,
     }
 }
@@ -213,6 +222,7 @@ async fn contents(path: &Path) -> String {
     writeln!(text, "{} writers", writers.len()).unwrap();
     read.finish().await.unwrap();
     writeln!(text, "{:?}", store.server_notes("http://a").await.unwrap()).unwrap();
+    writeln!(text, "{:?}", store.guests(GuestFilter::First([7; 32])).await.unwrap()).unwrap();
     store.close().await.unwrap();
     text
 }
