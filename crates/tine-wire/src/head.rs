@@ -225,7 +225,7 @@ impl Head {
     }
 
     /// The head as one JSON object, with an empty list of messages or one that holds the system prompt alone.
-    pub(crate) fn closed(&self) -> Vec<u8> {
+    pub fn to_json(&self) -> Vec<u8> {
         match &self.splice {
             Some(splice) => splice.settings_json(),
             None => [&*self.bytes, b"]}"].concat(),

@@ -36,6 +36,7 @@ mod extra;
 mod failure;
 mod gemini;
 mod growing;
+mod guest;
 mod head;
 mod head_parts;
 mod import;
@@ -76,6 +77,7 @@ pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
 pub use export::{ExportHead, ExportMessage, to_claude_code, to_codex};
 pub use failure::{Failure, FailureKind, decode_failure};
+pub use guest::{GuestMessage, GuestRequest, identity};
 pub use head::{Head, HeadError};
 pub use head_parts::{
     HeadParts, HeadPartsError, SystemBlock, THINKING_BUDGET_MIN, ToolDeclaration, ToolOrder,

@@ -22,7 +22,7 @@ pub(crate) const MARKS_MAX: usize = 4;
 const TURN_BLOCKS_MAX: usize = 15;
 
 /// Positions that a lookup probes for one mark, the marked one included. Source: Anthropic, "Prompt caching".
-const LOOKBACK_BLOCKS: usize = 20;
+pub(crate) const LOOKBACK_BLOCKS: usize = 20;
 
 /// What a call gets as its result when its real one is not part of this conversation. The same for every call and every
 /// sibling: no index, no time. True in a fork and after a crash alike.

@@ -67,7 +67,7 @@ impl Head {
     /// The parts of a head that tells another model the same: system prompt and tools, with these settings. Scheme and cache key
     /// are the caller's to set.
     pub fn restated(&self, settings: ModelSettings) -> Result<HeadParts, HeadError> {
-        let body = self.closed();
+        let body = self.to_json();
         let said: Said<'_> =
             serde_json::from_slice(&body).map_err(|error| HeadError::Body(error.to_string()))?;
         let instruction = said.instruction.map_or_else(Vec::new, |parts| parts.parts);

@@ -52,6 +52,11 @@ impl Splice {
         Ok((Self { split, ends, hashes, headers: Vec::new() }, turns.system, messages))
     }
 
+    /// The elements of the list that make a message: its first one, and the one behind its last.
+    pub(crate) fn elements_of(&self, message: usize) -> (usize, usize) {
+        (self.ends[message], self.ends[message + 1])
+    }
+
     /// The number of messages that the request held.
     pub(crate) fn messages(&self) -> usize {
         self.hashes.len() - 1
@@ -174,7 +179,7 @@ impl Splice {
 
 /// Returns the number of marks in a part of a request, and true if one of them is short-lived. What looks like a mark in the arguments of
 /// a call counts too: one mark less is sent then.
-fn marks(part: &[u8]) -> (usize, bool) {
+pub(crate) fn marks(part: &[u8]) -> (usize, bool) {
     let text = String::from_utf8_lossy(part);
     let (mut count, mut has_short) = (0, false);
     for name in strip::MARKS {

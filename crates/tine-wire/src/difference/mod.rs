@@ -5,8 +5,10 @@
 //! two requests is right, and it repairs nothing: what is spelled differently is different, except for the order of a
 //! body's settings and the blanks between its parts.
 
+mod identity;
 mod pieces;
 mod prompt;
 mod walk;
 
+pub(crate) use identity::head_identity;
 pub use walk::first_difference;
