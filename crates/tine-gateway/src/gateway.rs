@@ -10,6 +10,7 @@ use tine_model::{Provider, WireFormat};
 use tine_wire::Endpoint;
 use tokio::net::TcpListener;
 
+use crate::observe::Observer;
 use crate::relay::Relay;
 use crate::serve::{Tasks, accept};
 use crate::upstream::Upstream;
@@ -65,6 +66,8 @@ pub struct Options {
     pub openai: String,
     /// Treatment of message threads.
     pub threads: Threads,
+    /// Is told of what passes.
+    pub observer: Option<Observer>,
 }
 
 impl Options {
@@ -79,6 +82,7 @@ impl Options {
             anthropic: base_url(Provider::Anthropic).to_owned(),
             openai: base_url(Provider::OpenAi).to_owned(),
             threads: Threads::Refused,
+            observer: None,
         }
     }
 }
@@ -118,12 +122,12 @@ impl Gateway {
     /// Begins to listen on 127.0.0.1. Connects to no provider yet. Proxies are read from the environment now.
     pub async fn start(options: Options) -> Result<Self, GatewayError> {
         let tasks = Tasks::default();
-        let Options { port, token, anthropic, openai, threads } = options;
+        let Options { port, token, anthropic, openai, threads, observer } = options;
         let proxies = Matcher::from_system();
         let anthropic = Upstream::new(Format::Anthropic, &anthropic, &proxies, &tasks)?;
         let openai = Upstream::new(Format::OpenAi, &openai, &proxies, &tasks)?;
         let token = format!("{:032x}", u128::from_be_bytes(token));
-        let relay = Arc::new(Relay { token, anthropic, openai, threads });
+        let relay = Arc::new(Relay::new(token, [anthropic, openai], threads, observer));
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let failed = |source| GatewayError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;

@@ -1,10 +1,11 @@
 //! One request: where it goes, what is refused, and the answer.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use tine_wire::{continues_thread, refuse, refuse_thread};
@@ -12,12 +13,16 @@ use tine_wire::{continues_thread, refuse, refuse_thread};
 use crate::ahead::Ahead;
 use crate::gateway::{Format, Threads};
 use crate::headers::{asks_for_websocket, pass_on};
+use crate::observe::{Exchange, Observer, Passed, Reply};
 use crate::upstream::Upstream;
 
 /// The path of Anthropic's requests, behind the base URL.
 const MESSAGES: &str = "/v1/messages";
 
-/// A longer request is not looked into for a thread. Anthropic refuses requests above 32 MB.
+/// The paths of requests that hold a conversation, behind the base URL. Only these are read before they are passed on.
+const CONVERSATIONS: [&str; 3] = [MESSAGES, "/responses", "/chat/completions"];
+
+/// A longer request is not looked into for a thread, and not told of. Anthropic refuses requests above 32 MB.
 const LOOKED_INTO_BYTES_MAX: usize = 32 << 20;
 
 /// Says to the host's user why a request is sent twice.
@@ -25,17 +30,28 @@ const NO_THREADS: &str =
     "tine's gateway does not pass on message threads; send the conversation in full";
 
 /// An answer: the upstream's as it comes, or the gateway's own.
-type Answer = Response<Either<Incoming, Full<Bytes>>>;
+type Answer = Response<Either<Reply, Full<Bytes>>>;
 
 /// All that a gateway needs to answer a request.
 pub(crate) struct Relay {
-    pub(crate) token: String,
-    pub(crate) anthropic: Upstream,
-    pub(crate) openai: Upstream,
-    pub(crate) threads: Threads,
+    token: String,
+    anthropic: Upstream,
+    openai: Upstream,
+    threads: Threads,
+    observer: Option<Observer>,
+    exchanges: AtomicU64,
 }
 
 impl Relay {
+    pub(crate) fn new(
+        token: String,
+        [anthropic, openai]: [Upstream; 2],
+        threads: Threads,
+        observer: Option<Observer>,
+    ) -> Self {
+        Self { token, anthropic, openai, threads, observer, exchanges: AtomicU64::new(0) }
+    }
+
     /// The path before a format's own paths.
     pub(crate) fn prefix(&self, format: Format) -> String {
         format!("/{}/{}", self.token, format.path())
@@ -53,18 +69,23 @@ impl Relay {
             return Ok(no_websocket());
         }
         let path = rest.split('?').next().unwrap_or_default();
-        let may_be_thread = format == Format::Anthropic
-            && self.threads == Threads::Refused
-            && head.method == Method::POST
-            && path.ends_with(MESSAGES);
-        let body = match may_be_thread {
-            false => Ahead::none(body),
+        let is_post = head.method == Method::POST;
+        let may_be_thread = is_post && format == Format::Anthropic && path.ends_with(MESSAGES);
+        let is_refused = may_be_thread && self.threads == Threads::Refused;
+        let holds_one = || CONVERSATIONS.iter().any(|one| path.ends_with(one));
+        let is_told = is_post && self.observer.is_some() && holds_one();
+        let (body, exchange) = match is_refused || is_told {
+            false => (Ahead::none(body), None),
             true => {
                 let (ahead, bytes) = Ahead::whole(body, LOOKED_INTO_BYTES_MAX).await?;
-                if bytes.is_some_and(|bytes| continues_thread(&bytes)) {
+                let is_thread = may_be_thread && bytes.as_deref().is_some_and(continues_thread);
+                if is_thread && is_refused {
                     return Ok(json(StatusCode::BAD_REQUEST, refuse_thread(NO_THREADS)));
                 }
-                ahead
+                // One that is passed on holds no conversation.
+                let bytes = bytes.filter(|_| !is_thread);
+                let tell = |bytes| self.tell(format, path.to_owned(), &head.headers, bytes);
+                (ahead, bytes.and_then(tell))
             }
         };
         let upstream = match format {
@@ -76,10 +97,28 @@ impl Relay {
             Ok(reply) => {
                 let (mut head, body) = reply.into_parts();
                 head.headers = pass_on(head.headers, None);
-                Response::from_parts(head, Either::Left(body))
+                if let Some(exchange) = &exchange {
+                    exchange.begun(head.status.as_u16(), head.headers.clone());
+                }
+                Response::from_parts(head, Either::Left(Reply::new(body, exchange)))
             }
             Err(error) => unreached(format, upstream, &*error),
         })
+    }
+
+    /// Tells of a request; `None` where nobody is to be told.
+    fn tell(
+        &self,
+        format: Format,
+        path: String,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Option<Exchange> {
+        let observer = self.observer.clone()?;
+        let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let headers = headers.clone();
+        observer(Passed::Request { exchange, format, path, headers, body });
+        Some(Exchange::new(observer, exchange))
     }
 
     /// The format and the path behind its prefix. Every token is compared whole, so that time tells nothing of it.

@@ -6,4 +6,5 @@ mod bytes;
 mod http2;
 mod own;
 mod streams;
+mod told;
 mod wire;

@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tine_gateway::{Format, Gateway};
 use tine_testkit::until_some_async;
 
-use crate::wire::{Provider, Wire, path};
-
-const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+use crate::wire::{CHUNKED, Provider, Wire, path};
 
 /// Bytes of a long body.
 const LONG: usize = 100 << 20;

@@ -1,11 +1,16 @@
 //! Both ends of the gateway, as sockets whose every byte the test reads and writes.
 
-use tine_gateway::{Format, Gateway, Options, Threads};
+use std::sync::Arc;
+
+use tine_gateway::{Format, Gateway, Observer, Options, Threads};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// Kernel buffers of the test's own sockets, so that little is in flight there.
 const SOCKET_BYTES: u32 = 64 << 10;
+
+/// The head of a reply in chunks.
+pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /// A provider that answers what the test writes.
 pub(crate) struct Provider(TcpListener);
@@ -33,9 +38,15 @@ impl Provider {
     }
 
     pub(crate) async fn gateway_with(&self, threads: Threads) -> Gateway {
+        // Somebody looks on in every test: it must change nothing.
+        self.observed(threads, Arc::new(|_| {})).await
+    }
+
+    pub(crate) async fn observed(&self, threads: Threads, observer: Observer) -> Gateway {
         let url = format!("http://{}", self.host());
         let (anthropic, openai) = (url.clone(), format!("{url}/deep/v1/"));
-        let options = Options { anthropic, openai, threads, ..Options::new([7; 16]) };
+        let observer = Some(observer);
+        let options = Options { anthropic, openai, threads, observer, ..Options::new([7; 16]) };
         Gateway::start(options).await.unwrap()
     }
 }
