@@ -77,9 +77,19 @@ impl Runtime {
         policy: CachePolicy,
     ) -> Result<CacheLane, RuntimeError> {
         self.ports().models.ask_server(model).await;
-        let facts = self.facts(model);
         let account = self.ports().models.account(model);
-        let scope = cache_scope(model, &account);
+        self.lane_of(model, &account, policy).await
+    }
+
+    /// The same, of an account of somebody else.
+    pub(crate) async fn lane_of(
+        &self,
+        model: &ModelRef,
+        account: &str,
+        policy: CachePolicy,
+    ) -> Result<CacheLane, RuntimeError> {
+        let facts = self.facts(model);
+        let scope = cache_scope(model, account);
         let now_ms = self.now_ms();
         let seen_ms = {
             let mut seen = self.caches_seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +104,7 @@ impl Runtime {
         let entries: Vec<LiveEntry> = rows.into_iter().map(live_entry).collect();
         self.cache_engine().load_slots(scope, &facts, &entries);
         self.cache_engine().load(scope, entries);
-        let lane = CacheLane::new(self.cache_engine().clone(), model, &account, facts);
+        let lane = CacheLane::new(self.cache_engine().clone(), model, account, facts);
         Ok(CacheLane {
             value_per_second: policy.value_per_second,
             leader_wait_max: policy.leader_wait_max.unwrap_or(lane.leader_wait_max),

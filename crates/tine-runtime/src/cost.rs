@@ -60,8 +60,18 @@ pub struct CostReport {
 impl Runtime {
     /// What an agent and its descendants cost so far.
     pub async fn cost(&self, agent: AgentId) -> Result<CostReport, RuntimeError> {
+        self.cost_since(agent, i64::MIN).await
+    }
+
+    /// The same, of requests since a time, in milliseconds since the Unix epoch.
+    pub async fn cost_since(
+        &self,
+        agent: AgentId,
+        since_ms: i64,
+    ) -> Result<CostReport, RuntimeError> {
         let models = &self.ports().facts;
-        let subtree = self.store().requests(agent, UsageScope::Subtree).await?;
+        let mut subtree = self.store().requests(agent, UsageScope::Subtree).await?;
+        subtree.retain(|row| row.started_ms >= since_ms);
         let own: Vec<RequestRow> =
             subtree.iter().filter(|row| row.agent == agent).cloned().collect();
         let prices_date = models.date().to_owned();

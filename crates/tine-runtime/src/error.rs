@@ -52,6 +52,15 @@ pub enum RuntimeError {
     /// The agent's frozen head is gone.
     #[error("the head of agent {0} is not in the store")]
     NoHead(AgentId),
+    /// Another program holds the conversation.
+    #[error("agent {0} is a guest: another program holds its conversation")]
+    Guest(AgentId),
+    /// A request of another program cannot be read.
+    #[error("a request of another program cannot be read")]
+    GuestRequest {
+        /// The reason why.
+        source: Box<tine_wire::ReadRequestError>,
+    },
     /// This process cannot hold leases.
     #[error(transparent)]
     Owner(#[from] crate::owner::OwnerError),

@@ -59,6 +59,8 @@ impl RuntimeError {
             | Self::AssistantFirst
             | Self::DigestNeeded { .. }
             | Self::NotAsSent { .. }
+            | Self::Guest(_)
+            | Self::GuestRequest { .. }
             | Self::Message(_)
             | Self::Name { .. }
             | Self::NoTask(_)

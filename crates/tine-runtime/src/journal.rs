@@ -262,7 +262,7 @@ pub(crate) fn request_row(
     (row, entries)
 }
 
-fn stop_word(stop: &StopReason) -> &str {
+pub(crate) fn stop_word(stop: &StopReason) -> &str {
     match stop {
         StopReason::EndTurn => "end_turn",
         StopReason::ToolUse => "tool_use",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tine_fork::run::{Conversation, LastSent};
 use tine_history::{History, Item};
 use tine_model::{
-    AgentId, AgentRecord, Block, Entry, EntryBody, EntryId, Message, Role, WireFormat,
+    AgentId, AgentRecord, Block, Entry, EntryBody, EntryId, Message, Role, Standing, WireFormat,
 };
 use tine_wire::{Endpoint, Head, MarkPoints};
 
@@ -47,6 +47,9 @@ impl Runtime {
         policy: CachePolicy,
     ) -> Result<Loaded, RuntimeError> {
         let record = self.store().agent(agent).await?;
+        if record.standing == Standing::Guest {
+            return Err(RuntimeError::Guest(agent));
+        }
         let head = self.frozen_head(&record).await?;
         let fold = self.fold(agent, at).await?;
         let points = mark_points(&fold, &record);

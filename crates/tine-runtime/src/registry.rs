@@ -1,7 +1,7 @@
 //! What faces ask for beside runs and forks: names, mail from the user, one agent's own log.
 
 use tine_fork::envelope::escape_frame_tags;
-use tine_model::{AgentId, Entry, EntryId};
+use tine_model::{AgentId, Entry, EntryId, Standing};
 use tine_store::{MailId, NewMail, Rename};
 
 use crate::codec;
@@ -56,6 +56,9 @@ impl Runtime {
         text: String,
     ) -> Result<MailId, RuntimeError> {
         check_mail(&text)?;
+        if self.store().agent(agent).await?.standing == Standing::Guest {
+            return Err(RuntimeError::Guest(agent));
+        }
         let mail = NewMail {
             recipient: agent,
             sender,

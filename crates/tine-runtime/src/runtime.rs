@@ -361,8 +361,18 @@ impl Runtime {
         Ok(self.store.reap(tine_store::Reap { agent, now_ms: self.now_ms() }).await?)
     }
 
-    /// Takes the lease on an agent for this process.
+    /// Takes the lease on an agent for this process. Nobody runs a guest.
     pub(crate) async fn acquire(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
+        match self.store.agent(agent).await?.standing {
+            Standing::Guest => Err(RuntimeError::Guest(agent)),
+            Standing::Root | Standing::Peer | Standing::Worker | Standing::Hidden => {
+                self.acquire_any(agent).await
+            }
+        }
+    }
+
+    /// The same, of a guest, too.
+    async fn acquire_any(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
         let owner = self.owner()?;
         // Whoever died with it is told of with what they had done.
         self.recover_rows().await?;
@@ -420,6 +430,18 @@ impl Runtime {
             tokio::time::sleep(LETS_GO_LOOK).await;
         }
         self.acquire(agent).await
+    }
+
+    /// Takes the lease on a guest, and waits for it where another process writes to it now.
+    pub(crate) async fn acquire_once_free(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
+        for _ in 0..LETS_GO_LOOKS {
+            match self.acquire_any(agent).await {
+                Err(RuntimeError::Store(StoreError::Held { .. })) => {}
+                taken => return taken,
+            }
+            tokio::time::sleep(LETS_GO_LOOK).await;
+        }
+        self.acquire_any(agent).await
     }
 
     /// Where processes keep the locks that say that they are alive.

@@ -12,5 +12,8 @@ pub(crate) const COMPACTION: &str = "compaction";
 /// One that drafts what a fork hands back.
 pub(crate) const MERGE_BACK: &str = "merge_back";
 
+/// One of a guest's program beside its conversation, such as for a title.
+pub(crate) const ASIDE: &str = "aside";
+
 /// All of them.
-pub(crate) const ALL: [&str; 4] = [KEEP_WARM, CACHED_CONTENT, COMPACTION, MERGE_BACK];
+pub(crate) const ALL: [&str; 5] = [KEEP_WARM, CACHED_CONTENT, COMPACTION, MERGE_BACK, ASIDE];

@@ -57,11 +57,14 @@ pub(crate) fn persons_words(text: &str) -> Option<String> {
     }
 }
 
-/// Returns true for a text of tine's own: its surroundings, a file, a command, a notice.
+/// Tags of texts that other programs put before a person's words. Source: requests of Claude Code 2.1.330 and Codex 0.169.0.
+const HOST_TAGS: [&str; 2] = ["system-reminder", "environment_context"];
+
+/// Returns true for a text of a program's own: its surroundings, a file, a command, a notice.
 fn is_frame(text: &str) -> bool {
     let tag = text.strip_prefix('<').unwrap_or_default();
     let ends = |rest: &str| rest.starts_with(['>', ' ']);
-    FRAME_TAGS.iter().any(|own| tag.strip_prefix(own).is_some_and(ends))
+    FRAME_TAGS.iter().chain(&HOST_TAGS).any(|own| tag.strip_prefix(own).is_some_and(ends))
 }
 
 #[cfg(test)]

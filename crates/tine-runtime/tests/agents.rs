@@ -10,6 +10,7 @@ mod crew;
 mod dialects;
 mod dreams;
 mod fixture;
+mod guests;
 mod hidden;
 mod library;
 mod merged;

@@ -1,0 +1,70 @@
+//! A conversation as it stands: the messages of one guest, by identity.
+
+use tine_history::Hash;
+use tine_model::{AgentId, AgentState, EntryId, Role, Standing};
+use tine_wire::{GuestMessage, identity};
+
+use super::Guests;
+use crate::error::RuntimeError;
+
+/// A message of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) entry: EntryId,
+    pub(super) identity: Hash,
+    pub(super) is_reply: bool,
+}
+
+/// What is known of a guest's conversation.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) messages: Vec<Said>,
+    /// Its last own entry, of whatever kind; `None` before the first.
+    pub(super) last: Option<EntryId>,
+    /// Its last request without the messages.
+    pub(super) settings: Vec<u8>,
+    pub(super) used_ms: i64,
+}
+
+impl Line {
+    /// The number of messages that a request has in common with it.
+    pub(super) fn shared(&self, request: &[GuestMessage]) -> usize {
+        let pairs = self.messages.iter().zip(request);
+        pairs.take_while(|(said, message)| said.identity == message.identity).count()
+    }
+
+    /// Messages of its last request: all but the reply.
+    pub(super) fn sent(&self) -> usize {
+        self.messages.len() - usize::from(self.messages.last().is_some_and(|said| said.is_reply))
+    }
+
+    /// Returns true if a model has spoken within the first `count` messages.
+    pub(super) fn has_reply_within(&self, count: usize) -> bool {
+        self.messages[..count].iter().any(|said| said.is_reply)
+    }
+}
+
+impl Guests {
+    /// The line of a guest; `None` where it is dead, or none.
+    pub(super) async fn line(&mut self, agent: AgentId) -> Result<Option<&Line>, RuntimeError> {
+        if !self.lines.contains_key(&agent) {
+            let record = self.runtime.store().agent(agent).await?;
+            if record.standing != Standing::Guest || record.state == AgentState::Dead {
+                return Ok(None);
+            }
+            let settings = self.runtime.frozen_head(&record).await?.to_json();
+            let fold = self.runtime.fold(agent, None).await?;
+            let own = fold.entries().iter().rev().find(|folded| folded.entry.agent == agent);
+            let last = own.map(|folded| folded.entry.id);
+            let said = |item: tine_history::Item| Said {
+                entry: item.entry,
+                identity: identity(&item.message),
+                is_reply: item.message.role() == Role::Assistant,
+            };
+            let messages = fold.items().map(said).collect();
+            let line = Line { messages, last, settings, used_ms: record.updated_ms };
+            self.lines.insert(agent, line);
+        }
+        Ok(self.lines.get(&agent))
+    }
+}
