@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
@@ -16,7 +17,7 @@ pub enum ProgramEnd {
     Signal(i32),
 }
 
-/// Runs a program with these further variables until it has ended. The terminal, Ctrl+C and Ctrl+Z are the program's: where it stops,
+/// Runs a program with these further variables, in another directory where one is given, until it has ended. The terminal, Ctrl+C and Ctrl+Z are the program's: where it stops,
 /// this process stops as well, so that the shell takes over, and both go on together. A signal that asks this process to end is handed on.
 ///
 /// # Errors
@@ -30,6 +31,7 @@ pub async fn run_in_foreground(
     program: &OsStr,
     arguments: &[OsString],
     variables: &[(OsString, OsString)],
+    directory: Option<&Path>,
 ) -> io::Result<ProgramEnd> {
     // Before it starts: no end of it is missed, and what is typed meanwhile ends nothing.
     let mut changes = signal(SignalKind::child())?;
@@ -38,6 +40,9 @@ pub async fn run_in_foreground(
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut command = Command::new(program);
     command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
     let child = command.spawn()?;
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::Other)?;
     loop {

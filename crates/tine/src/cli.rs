@@ -575,6 +575,9 @@ pub(crate) struct RenameArgs {
 pub(crate) struct CostArgs {
     /// The agent; without it, all trees
     pub(crate) agent: Option<String>,
+    /// Count only requests since midnight (UTC)
+    #[arg(long)]
+    pub(crate) today: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -325,6 +325,11 @@ impl From<RuntimeError> for Failure {
             ),
             RuntimeError::DigestNeeded { .. } => told
                 .hint("without --context it is taken as a digest"),
+            RuntimeError::GuestRequest { .. } => told
+                .hint("the request itself was passed on; another version of the program may be needed"),
+            RuntimeError::Guest(_) => told.hint(
+                "`tine show`, `tree`, `logs`, `cost`, `export` and `cache explain` read it; the program itself goes on with it",
+            ),
             RuntimeError::NotAsSent { .. } => told
                 .hint("without --as-sent its messages are taken behind a system prompt and tools of tine's own"),
             RuntimeError::Name { why: NameError::LikeId, ref name } => {

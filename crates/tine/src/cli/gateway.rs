@@ -16,13 +16,22 @@ pub(crate) enum GatewayFormat {
     OpenAi,
 }
 
+/// Days for which guests are kept unless somebody says otherwise.
+const KEEP_DAYS: u32 = 30;
+
 /// Options of both ways to a gateway.
-#[derive(Debug, Clone, Copy, Default, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct GatewayArgs {
     /// Pass on requests that continue a message thread of Anthropic's, which hold only its new messages; otherwise they are refused
     /// as the provider would, and the program sends the whole conversation
     #[arg(long)]
     pub(crate) pass_threads: bool,
+    /// Write nothing down of what passes
+    #[arg(long)]
+    pub(crate) no_record: bool,
+    /// Remove what was written down of conversations that nobody went on with for so many days
+    #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS)]
+    pub(crate) keep_days: u32,
 }
 
 /// `tine with`

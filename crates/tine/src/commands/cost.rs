@@ -16,6 +16,8 @@ use crate::render::table::{Align, Table};
 use tine_tui::figures::{grouped, money, plural};
 use tine_tui::words::one_line;
 
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// The JSON shape of costs. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
 struct CostJson<'a> {
@@ -98,9 +100,11 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
         Some(agent) => Some(context.agent(agent).await?),
         None => None,
     };
+    let now_ms = context.runtime.ports().clock.now_ms();
+    let since_ms = if args.today { now_ms - now_ms.rem_euclid(DAY_MS) } else { i64::MIN };
     let mut costs = Vec::new();
     for record in asked(context, one).await? {
-        let report = context.runtime.cost(record.id).await?;
+        let report = context.runtime.cost_since(record.id, since_ms).await?;
         if one.is_some() || !report.subtree.is_empty() {
             let budget = context.runtime.budget(record.id).await?;
             costs.push(Costs { record, report, budget });
@@ -109,7 +113,6 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
     let Some(prices_date) = costs.first().map(|costs| costs.report.prices_date.clone()) else {
         return nothing(context, args.json).await;
     };
-    let now_ms = context.runtime.ports().clock.now_ms();
     let lines = || costs.iter().flat_map(|costs| &costs.report.subtree);
     if args.json {
         let agents = costs.iter().map(|costs| agent_json(costs, now_ms)).collect();

@@ -129,7 +129,9 @@ fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
 }
 
 fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failure> {
-    let mut builder = if command.reach().runs_models {
+    // What passes a gateway does not wait for what is written down of it.
+    let passes_on = matches!(command, Command::With(_) | Command::Gateway(_));
+    let mut builder = if command.reach().runs_models || passes_on {
         tokio::runtime::Builder::new_multi_thread()
     } else {
         // A command that only asks the store is over before the threads of a larger runtime would have started.
@@ -138,8 +140,10 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
     with_runtime(&mut builder, async {
         match command {
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
-            Command::With(args) => gateway::with(args).await,
-            Command::Gateway(GatewayCommand::Serve(args)) => gateway::serve(args).await,
+            Command::With(args) => gateway::with(surroundings, args).await,
+            Command::Gateway(GatewayCommand::Serve(args)) => {
+                gateway::serve(surroundings, args).await
+            }
             Command::Demo(args) => demo::demo(surroundings.directory, args).await,
             Command::Eval(args) => eval::eval(surroundings, args).await,
             // Before anything is opened: it tells what cannot be.

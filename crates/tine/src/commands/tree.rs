@@ -213,7 +213,10 @@ impl Screen<'_> {
         words.extend(record.name.as_deref().map(|name| (Style::new(), one_line(name))));
         words.push((state_style(record.state), agent.state().to_owned()));
         let kind = match (record.parent, record.fork_point) {
-            (None, _) => one_line(&record.settings.model.to_string()),
+            (None, _) => {
+                let model = one_line(&record.settings.model.to_string());
+                if record.standing == Standing::Guest { format!("guest {model}") } else { model }
+            }
             (Some(_), Some(entry)) => format!("{} at {entry}", agent.kind()),
             (Some(_), None) => agent.kind().to_owned(),
         };

@@ -440,13 +440,18 @@ Terminal, signals, directory and exit code are the program's own, and no file of
 address on this machine, from which everything goes on to its provider unchanged to the byte, and back as it comes. The provider is the \
 one that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names, else the vendor. Keys are passed on, and written nowhere.
 
+Each conversation is written down beside that, as an agent of the kind guest: `tine ps`, `tree`, `show`, `logs`, `cost`, `export` and \
+`cache explain` read it. What cannot be recorded passes all the same, and is said once, at the end.
+
 Examples:
   tine with claude
   tine with codex exec \"Explain this repository\"
-  tine with --base-url-env LLM_URL --format openai my-agent --fast";
+  tine with --base-url-env LLM_URL --format openai my-agent --fast
+  tine cost --today";
 
 pub(crate) const GATEWAY_SERVE: &str = "\
-Prints its addresses as JSON. They hold a random word, so that only who is given one can use it. Ends with Ctrl+C.
+Prints its addresses as JSON. They hold a random word, so that only who is given one can use it. Ends with Ctrl+C. Conversations are \
+written down as with `tine with`.
 
 Examples:
   tine gateway serve --port 4141

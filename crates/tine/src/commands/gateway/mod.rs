@@ -1,17 +1,24 @@
 //! `tine with` and `tine gateway serve`: other programs' requests, passed on unchanged.
 
+mod record;
+
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use tine_fork::host::{Ids as _, SystemIds};
 use tine_gateway::{Format, Gateway, GatewayError, Options, Threads};
 use tine_tools::{ProgramEnd, run_in_foreground};
+use tine_tui::figures::plural;
 
+use self::record::{OnTrouble, Recorder, Upstreams, Written};
 use crate::cli::{GatewayArgs, GatewayFormat, GatewayServeArgs, WithArgs};
 use crate::environment::variable;
 use crate::fail::Failure;
 use crate::inside;
+use crate::open::{Surroundings, work_directory};
 use crate::output;
 use crate::watch::interrupted;
 
@@ -62,7 +69,7 @@ impl Told {
 }
 
 /// Runs a program whose requests go through a gateway in this process. Its exit code is the command's.
-pub(crate) async fn with(args: WithArgs) -> Result<u8, Failure> {
+pub(crate) async fn with(surroundings: Surroundings, args: WithArgs) -> Result<u8, Failure> {
     inside::only_a_person("starts no other agent", "a person runs `tine with` in a terminal")?;
     let told = Told::of(&args)?;
     let mut options = options(args.gateway);
@@ -74,6 +81,16 @@ pub(crate) async fn with(args: WithArgs) -> Result<u8, Failure> {
             Format::OpenAi => options.openai = url,
         }
     }
+    let directory = surroundings.directory.clone().map(|asked| work_directory(Some(asked)));
+    let directory = directory.transpose()?;
+    let trouble = Arc::<Mutex<Option<String>>>::default();
+    let told_later = Arc::clone(&trouble);
+    // The terminal is the program's until it has ended.
+    let on_trouble: OnTrouble = Arc::new(move |failure| {
+        let mut told = told_later.lock().unwrap_or_else(PoisonError::into_inner);
+        told.get_or_insert_with(|| failure.message().to_owned());
+    });
+    let recorder = recorder(surroundings, args.gateway, &mut options, on_trouble);
     let gateway = Gateway::start(options).await.map_err(|error| not_started(&error))?;
     let (mut arguments, mut variables) = (Vec::new(), Vec::new());
     match &told {
@@ -87,8 +104,15 @@ pub(crate) async fn with(args: WithArgs) -> Result<u8, Failure> {
     }
     let (program, own) = args.command.split_first().ok_or_else(|| Failure::usage("no program"))?;
     arguments.extend(own.iter().cloned());
-    let end = run_in_foreground(program, &arguments, &variables).await;
+    output::set_screen_drawn(true);
+    let end = run_in_foreground(program, &arguments, &variables, directory.as_deref()).await;
+    output::set_screen_drawn(false);
     gateway.stop().await;
+    if let Some(recorder) = recorder {
+        let written = recorder.finish().await;
+        let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+        say_written(&written, trouble.as_deref());
+    }
     match end {
         Ok(ProgramEnd::Code(code)) => Ok(u8::try_from(code).unwrap_or(u8::MAX)),
         // As a shell says it.
@@ -98,8 +122,13 @@ pub(crate) async fn with(args: WithArgs) -> Result<u8, Failure> {
 }
 
 /// Passes requests on until it is interrupted.
-pub(crate) async fn serve(args: GatewayServeArgs) -> Result<u8, Failure> {
-    let options = Options { port: args.port, ..options(args.gateway) };
+pub(crate) async fn serve(
+    surroundings: Surroundings,
+    args: GatewayServeArgs,
+) -> Result<u8, Failure> {
+    let mut options = Options { port: args.port, ..options(args.gateway) };
+    let on_trouble: OnTrouble = Arc::new(|failure| say_trouble(failure.message()));
+    let recorder = recorder(surroundings, args.gateway, &mut options, on_trouble);
     let gateway = Gateway::start(options).await.map_err(|error| not_started(&error))?;
     // Before anybody can know that it runs: who asks it to end at once is heard.
     let interrupted = interrupted()?;
@@ -111,7 +140,46 @@ pub(crate) async fn serve(args: GatewayServeArgs) -> Result<u8, Failure> {
     output::json(&ServingJson { anthropic, openai, pid: std::process::id() })?;
     interrupted.await;
     gateway.stop().await;
+    if let Some(recorder) = recorder {
+        recorder.finish().await;
+    }
     Ok(0)
+}
+
+/// Begins to record what passes, unless that is not wanted.
+fn recorder(
+    surroundings: Surroundings,
+    args: GatewayArgs,
+    options: &mut Options,
+    on_trouble: OnTrouble,
+) -> Option<Recorder> {
+    if args.no_record {
+        return None;
+    }
+    let upstreams =
+        Upstreams { anthropic: options.anthropic.clone(), openai: options.openai.clone() };
+    let recorder = Recorder::start(surroundings, upstreams, args.keep_days, on_trouble);
+    options.observer = Some(recorder.observer());
+    Some(recorder)
+}
+
+fn say_trouble(why: &str) {
+    output::say(&format!("warning: not all that passed the gateway is recorded: {why}"));
+}
+
+/// Says to a person what was recorded, and in any case what was not.
+fn say_written(written: &Written, trouble: Option<&str>) {
+    if let Some(why) = trouble {
+        say_trouble(why);
+    }
+    let Some(guest) = written.guests.first().filter(|_| std::io::stderr().is_terminal()) else {
+        return;
+    };
+    let requests = plural(written.requests, "request");
+    let guest = guest.short();
+    output::say(&format!(
+        "note: {requests} recorded; `tine cache explain {guest}` says what the cache did"
+    ));
 }
 
 /// The vendors' addresses, or those that the environment names.
@@ -156,7 +224,7 @@ mod tests {
     fn told(words: &[&str]) -> Result<Told, Failure> {
         let command = words.iter().map(OsString::from).collect();
         Told::of(&WithArgs {
-            gateway: GatewayArgs::default(),
+            gateway: GatewayArgs { pass_threads: false, no_record: true, keep_days: 1 },
             base_url_env: None,
             format: None,
             command,
