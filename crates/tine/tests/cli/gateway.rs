@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::sim_serve::Server;
-use crate::support::Home;
+use crate::sim_serve::{Server, bodies};
+use crate::support::{Home, Ran};
 
 /// Options of a program that is told its base URL by `LLM_URL`.
 const LLM_URL: [&str; 5] = ["with", "--base-url-env", "LLM_URL", "--format", "anthropic"];
@@ -45,15 +45,18 @@ fn a_program_that_is_not_there_or_not_known_is_told() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
 }
 
-/// The bodies that a provider got, in order.
-fn bodies(home: &Home) -> Vec<Vec<u8>> {
-    let folder = home.path().join("bodies");
-    let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
-    let file = |line: &str| {
-        let entry: Value = serde_json::from_str(line).unwrap();
-        std::fs::read(folder.join(entry["file"].as_str().unwrap())).unwrap()
-    };
-    index.lines().map(file).collect()
+/// Lets another agent, a tine with a home of its own, answer a prompt behind the gateway of this home.
+fn answered(home: &Home, provider: &Server, options: &[&str], prompt: &str) -> Ran {
+    let with = ["with", "--base-url-env", "ANTHROPIC_BASE_URL", "--format", "anthropic"];
+    let inner =
+        [env!("CARGO_BIN_EXE_tine"), "run", "-q", prompt, "--model", "anthropic/claude-test"];
+    let script = "export TINE_HOME=$HOME/other; exec \"$0\" \"$@\"";
+    let shell = ["sh", "-c", script];
+    let arguments = [with.as_slice(), options, &shell, &inner].concat();
+    let mut command = home.tine(&arguments);
+    command.env("ANTHROPIC_BASE_URL", provider.field("anthropic")).env("ANTHROPIC_API_KEY", "any");
+    command.env("HOME", home.path());
+    Ran::of(&mut command)
 }
 
 #[test]
@@ -61,19 +64,63 @@ fn a_provider_gets_the_same_bytes_with_and_without_the_gateway() {
     let home = Home::new();
     let folder = home.path().join("bodies");
     let provider = Server::start(&home, &["--log-bodies", folder.to_str().unwrap()]);
-    let address = provider.field("anthropic");
-    let run = ["run", "say it", "--model", "anthropic/claude-test"];
-    let with = ["with", "--base-url-env", "ANTHROPIC_BASE_URL", "--format", "anthropic"];
-    let through = [with.as_slice(), &[env!("CARGO_BIN_EXE_tine")], &run].concat();
-    for arguments in [run.as_slice(), &through] {
-        let mut command = home.tine(arguments);
-        command.env("ANTHROPIC_BASE_URL", &address).env("ANTHROPIC_API_KEY", "any");
-        let output = command.output().unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success() && printed.contains("say it"), "{printed}");
+    let mut direct = home.tine(&["run", "say it", "--model", "anthropic/claude-test"]);
+    direct.env("ANTHROPIC_BASE_URL", provider.field("anthropic")).env("ANTHROPIC_API_KEY", "any");
+    for ran in [Ran::of(&mut direct), answered(&home, &provider, &["--no-record"], "say it")] {
+        assert!(ran.code == 0 && ran.stdout.contains("say it"), "{ran:?}");
     }
-    let [direct, passed] = <[Vec<u8>; 2]>::try_from(bodies(&home)).unwrap();
+    let [direct, passed] = <[Vec<u8>; 2]>::try_from(bodies(&folder)).unwrap();
     assert_eq!(String::from_utf8(direct).unwrap(), String::from_utf8(passed).unwrap());
+}
+
+#[test]
+fn what_another_agent_says_is_a_guest_to_be_read() {
+    let home = Home::new();
+    let provider = Server::start(&home, &[]);
+    let ran = answered(&home, &provider, &[], "say it");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let agents = home.json(&["ps", "--json"]);
+    let [guest] = agents.as_array().unwrap().as_slice() else { panic!("one guest: {agents}") };
+    assert_eq!((&guest["kind"], &guest["title"]), (&"guest".into(), &"say it".into()));
+    let id = guest["id"].as_str().unwrap();
+    assert!(home.done(&["show", id]).contains("say it"));
+    assert!(home.done(&["tree"]).contains("guest"));
+    assert_eq!(home.done(&["logs", id]).lines().count(), 2);
+    let exported: Value = serde_json::from_str(&home.done(&["export", id])).unwrap();
+    assert_eq!(exported.as_array().map(Vec::len), Some(2));
+    let explained = home.json(&["cache", "explain", id, "--json"]);
+    assert_eq!(explained["requests"][0]["verdict"], "cold");
+    let today = home.json(&["cost", "--today", "--json"]);
+    assert_eq!(today["total"]["requests"], 1);
+    for refused in [["fork", id, "hi"].as_slice(), &["compact", id], &["run", "--resume", id, "hi"]]
+    {
+        let mut command = home.tine(refused);
+        let ran = Ran::of(command.env("ANTHROPIC_API_KEY", "any"));
+        let is_told = ran.stderr.contains("is a guest: another program holds its conversation");
+        assert!(ran.code == 42 && is_told, "{refused:?}: {ran:?}");
+    }
+    // Its words are written, and no key.
+    let store = std::fs::read(home.path().join("tine.db")).unwrap();
+    let holds = |text: &str| store.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(holds("say it") && !holds("x-api-key"));
+}
+
+#[test]
+fn nothing_is_written_where_that_is_not_wanted_or_cannot_be() {
+    let home = Home::new();
+    let provider = Server::start(&home, &[]);
+    let ran = answered(&home, &provider, &["--no-record"], "say it");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(!home.path().join("tine.db").exists());
+    home.write(
+        "tine.db",
+        "no database, and long enough to be looked at as one by whoever opens it",
+    );
+    let ran = answered(&home, &provider, &[], "say it");
+    assert!(ran.code == 0 && ran.stdout.contains("say it"), "{ran:?}");
+    let warnings =
+        ran.stderr.matches("warning: not all that passed the gateway is recorded").count();
+    assert_eq!(warnings, 1, "{}", ran.stderr);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `tine sim serve`: the simulator as a provider of its own.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use crate::support::{Home, Ran, SCENARIO};
@@ -54,6 +55,16 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The bodies that `--log-bodies` has written in this folder, in the order of their arrival.
+pub(crate) fn bodies(folder: &Path) -> Vec<Vec<u8>> {
+    let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
+    let entry = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let mut entries: Vec<_> = index.lines().map(entry).collect();
+    entries.sort_by_key(|entry| entry["n"].as_u64());
+    let body = |entry: &serde_json::Value| folder.join(entry["file"].as_str().unwrap());
+    entries.iter().map(|entry| std::fs::read(body(entry)).unwrap()).collect()
 }
 
 #[test]

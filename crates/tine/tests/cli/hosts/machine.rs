@@ -8,16 +8,14 @@
 //!
 //! Codex 0.169.0: `exec` refuses a tool that is not read-only unless the server's `default_tools_approval_mode` is `approve`.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tine_testkit::{until, until_some};
 
+use crate::foreign::{self, KEY, Running};
 use crate::pty::Place;
-use crate::sim_serve::Server;
+use crate::sim_serve::{Server, bodies};
 use crate::support::{Home, Ran};
 
 /// The host's model fans out. One worker reports at once, the other asks for a command first. `FAN` is the host's name of the tool.
@@ -48,22 +46,6 @@ text = "Scope: a look\nResult: it was seen\nKey files: none\nFiles changed: none
 text = "ok"
 "#;
 
-/// The key of no provider.
-const KEY: &str = "sk-nobody-0123456789abcdefghij";
-
-/// Variables that keep hosts from asking anybody but the simulator: nobody listens at this proxy.
-const ALONE: &[(&str, &str)] = &[
-    ("HTTP_PROXY", "http://127.0.0.1:9"),
-    ("HTTPS_PROXY", "http://127.0.0.1:9"),
-    ("NO_PROXY", "127.0.0.1"),
-    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-    ("DISABLE_AUTOUPDATER", "1"),
-    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
-    ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
-    ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
-    ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
-];
-
 pub(super) struct Machine {
     pub(super) home: Home,
     provider: Server,
@@ -81,11 +63,6 @@ impl Machine {
         let machine = Self { home, provider };
         machine.write_settings();
         machine
-    }
-
-    /// The home of the host's user.
-    pub(super) fn user(&self) -> PathBuf {
-        self.home.path().join("user")
     }
 
     /// Settings of each host: the provider, and tine as an MCP server.
@@ -141,44 +118,25 @@ impl Machine {
         })
     }
 
-    /// Variables of a host: the provider, and no other way out.
+    /// Variables of a host.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
-        let alone = ALONE.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let provider = self.provider.field("anthropic");
-        let own = [("ANTHROPIC_BASE_URL", provider), ("ANTHROPIC_API_KEY", KEY.to_owned())];
-        alone.chain(own).collect()
+        foreign::variables(&self.provider.field("anthropic"))
     }
 
-    /// Starts a program in the working directory, as the host's user.
-    #[expect(clippy::disallowed_methods, reason = "a host runs beside the test")]
+    /// Starts a host.
     pub(super) fn start(&self, program: &Path, arguments: &[&str]) -> Running {
-        use std::os::unix::process::CommandExt as _;
-        let mut command = Command::new(program);
-        command.env_clear().envs(self.variables()).env("HOME", self.user());
-        command.envs(
-            ["PATH", "TMPDIR"].map(|name| (name, std::env::var_os(name).unwrap_or_default())),
-        );
-        let [printed, errors] = ["printed", "errors"].map(|name| self.home.path().join(name));
-        let output = |path| File::create(path).unwrap();
-        command.stdin(Stdio::null()).stdout(output(&printed)).stderr(output(&errors));
-        command.current_dir(self.home.work()).args(arguments).process_group(0);
-        let child = command.spawn().unwrap();
-        Running { _group: Group::of(child.id()), child, printed, errors }
+        foreign::start(&self.home, &self.variables(), program, arguments)
     }
 
     /// All blocks that models were given, in requests of Anthropic's and OpenAI's formats.
     fn blocks(&self) -> Vec<Value> {
-        let bodies = self.home.path().join("bodies");
-        let index = std::fs::read_to_string(bodies.join("index.jsonl")).unwrap();
-        let blocks = |line: &str| -> Vec<Value> {
-            let entry: Value = serde_json::from_str(line).unwrap();
-            let file = bodies.join(entry["file"].as_str().unwrap());
-            let body: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let blocks = |body: Vec<u8>| -> Vec<Value> {
+            let body: Value = serde_json::from_slice(&body).unwrap();
             let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
             let messages = list(&body["messages"]).into_iter();
             messages.flat_map(|one| list(&one["content"])).chain(list(&body["input"])).collect()
         };
-        index.lines().flat_map(blocks).collect()
+        bodies(&self.home.path().join("bodies")).into_iter().flat_map(blocks).collect()
     }
 
     /// The results with reports that the host's model was given.
@@ -233,58 +191,14 @@ impl Drop for Machine {
 /// Claude Code in a terminal.
 impl Place for Machine {
     fn program(&self) -> PathBuf {
-        program("TINE_TEST_CLAUDE_CODE")
+        foreign::program("TINE_TEST_CLAUDE_CODE")
     }
 
     fn home(&self) -> PathBuf {
-        self.user()
+        foreign::user(&self.home)
     }
 
     fn work(&self) -> PathBuf {
         self.home.work()
-    }
-}
-
-/// A program that `cargo xtask hosts mcp` has fetched.
-pub(super) fn program(variable: &str) -> PathBuf {
-    let set = std::env::var_os(variable);
-    set.unwrap_or_else(|| panic!("{variable} is not set: run cargo xtask hosts mcp")).into()
-}
-
-/// A host at work.
-pub(super) struct Running {
-    child: Child,
-    printed: PathBuf,
-    errors: PathBuf,
-    _group: Group,
-}
-
-impl Running {
-    /// Waits for its end.
-    pub(super) fn end(mut self) -> Ran {
-        let code = until_some("the end of the host", || self.code());
-        let text = |path| std::fs::read_to_string(path).unwrap();
-        Ran { code, stdout: text(&self.printed), stderr: text(&self.errors) }
-    }
-
-    /// The exit code, once it has ended.
-    fn code(&mut self) -> Option<i32> {
-        self.child.try_wait().unwrap().map(|status| status.code().unwrap_or(-1))
-    }
-}
-
-/// A process with all that it has started. They end with this value.
-pub(super) struct Group(Pid);
-
-impl Group {
-    pub(super) fn of(process: u32) -> Self {
-        Self(Pid::from_raw(process.cast_signed()).unwrap())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = kill_process_group(self.0, Signal::KILL);
     }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use serde_json::Value;
 use tine_testkit::until;
 
-use self::machine::{Group, Machine, program};
+use self::machine::Machine;
+use crate::foreign::{Group, program};
 use crate::pty::Terminal;
 
 /// Lets a host's model fan out, answers the question of a worker through tine's queue, and sees both reports arrive.
