@@ -181,7 +181,7 @@ fn parted(expected: &Expectation, segment: &Segment) -> Judgement {
 fn differing(segment: Segment) -> Verdict {
     match segment {
         Segment::Setting(_) => Verdict::SettingsChanged(Some(segment)),
-        Segment::Tool(_) | Segment::System | Segment::Block { .. } | Segment::End => {
+        Segment::Tool(_) | Segment::System { .. } | Segment::Block { .. } | Segment::End => {
             Verdict::Diverged(Some(segment))
         }
     }

@@ -103,7 +103,7 @@ fn a_known_difference_is_named_by_its_segment() {
         judge(expected, &usage, &facts, Some(segment)).verdict
     };
     let cold = cold(Missing::NeverWritten);
-    for segment in [Segment::Tool("read".into()), Segment::System, block] {
+    for segment in [Segment::Tool("read".into()), Segment::System { block: None }, block] {
         let verdict = named(segment.clone(), &cold, split(11_100, 0));
         assert_eq!(verdict, Verdict::Diverged(Some(segment)));
     }
@@ -316,12 +316,17 @@ fn bytes_that_differ_are_named_even_where_no_count_is_reported() {
     let facts = Models::bundled().facts(OPUS);
     let judged =
         |segment| judge(&expectation(Missing::NeverWritten), &silent, &facts, Some(segment));
-    let changed = judged(Segment::System);
-    assert_eq!(changed.verdict, Verdict::Diverged(Some(Segment::System)));
+    let changed = judged(Segment::System { block: None });
+    assert_eq!(changed.verdict, Verdict::Diverged(Some(Segment::System { block: None })));
     assert_eq!((changed.read, changed.missed, changed.cost_of_miss), (None, 0, None));
     assert_eq!(judged(Segment::End).verdict, Verdict::Unknown, "a longer request is no change");
     let absurd = Usage { read: Some(1 << 40), ..silent };
-    let absurd = judge(&expectation(Missing::NeverWritten), &absurd, &facts, Some(Segment::System));
+    let absurd = judge(
+        &expectation(Missing::NeverWritten),
+        &absurd,
+        &facts,
+        Some(Segment::System { block: None }),
+    );
     assert_eq!(absurd.verdict, Verdict::Unknown);
 }
 

@@ -360,7 +360,7 @@ impl Conversation {
         };
         // A fork from an earlier place was never to go on where the lineage's last request ended.
         found.filter(|segment| match segment {
-            Segment::Setting(_) | Segment::Tool(_) | Segment::System => true,
+            Segment::Setting(_) | Segment::Tool(_) | Segment::System { .. } => true,
             Segment::Block { .. } | Segment::End => !self.inherits_less(),
         })
     }

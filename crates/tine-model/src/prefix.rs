@@ -36,7 +36,10 @@ pub enum Segment {
     /// The declaration of a tool, by its name.
     Tool(String),
     /// The system prompt.
-    System,
+    System {
+        /// Which block of it, counted from 0; `None` where it is one text.
+        block: Option<usize>,
+    },
     /// A block of a message; both count from 0 over what was sent.
     Block {
         /// Which message.
@@ -56,7 +59,10 @@ impl fmt::Display for Segment {
         match self {
             Self::Setting(name) => write!(f, "setting `{name}`"),
             Self::Tool(name) => write!(f, "tool `{name}`"),
-            Self::System => f.write_str("system prompt"),
+            Self::System { block: None } => f.write_str("system prompt"),
+            Self::System { block: Some(block) } => {
+                write!(f, "block {} of the system prompt", block + 1)
+            }
             // People count from one.
             Self::Block { message, block, kind } => {
                 write!(f, "message {}, block {} ({kind})", message + 1, block + 1)

@@ -70,9 +70,11 @@ fn tool(before: &Prompt<'_>, now: &Prompt<'_>) -> Option<Segment> {
 }
 
 fn system(before: &Prompt<'_>, now: &Prompt<'_>) -> Option<Segment> {
-    let pairs = || before.system.iter().zip(&now.system);
-    let intact = before.system.len() == now.system.len() && pairs().all(|(a, b)| same(a, b));
-    (!intact).then_some(Segment::System)
+    let (old, new) = (&before.system, &now.system);
+    let first = old.iter().zip(new).position(|(old, new)| !same(old, new));
+    // Blocks that only one of the two has stand behind those of both.
+    let first = first.or((old.len() != new.len()).then_some(old.len().min(new.len())))?;
+    Some(Segment::System { block: (old.len().max(new.len()) > 1).then_some(first) })
 }
 
 fn messages(format: WireFormat, before: &Prompt<'_>, now: &Prompt<'_>) -> Option<Segment> {
