@@ -6,6 +6,7 @@ use tine_store::UsageScope;
 use crate::cache_note::CacheNote;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
+use crate::stop_words;
 
 /// One request, explained.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub struct ExplainedRequest {
     pub note: Option<CacheNote>,
     /// What it cost, in USD.
     pub dollars: Option<f64>,
+    /// True for a request of a guest's program beside its conversation, such as for a title.
+    pub is_aside: bool,
 }
 
 impl Runtime {
@@ -35,6 +38,7 @@ impl Runtime {
         let rows = self.store().requests(agent, UsageScope::Own).await?;
         let models = &self.ports().facts;
         let explained = rows.into_iter().enumerate().map(|(index, row)| ExplainedRequest {
+            is_aside: row.stop.as_deref() == Some(stop_words::ASIDE),
             number: index + 1,
             started_ms: row.started_ms,
             dollars: models

@@ -162,8 +162,8 @@ pub use tine_fork::cache::VALUE_PER_SECOND_DEFAULT;
 pub use tine_fork::host::{Clock, Ids};
 pub use tine_fork::merge_note::{MergeNote, Wording};
 pub use tine_store::{
-    AgentFilter, BudgetRow, Candidate as AgentCandidate, Caps, MailId, MailRow, PermissionFilter,
-    PermissionRow, RemovedAgent, StoreError, UsageSum,
+    AgentFilter, BudgetRow, Candidate as AgentCandidate, Caps, GuestRow, MailId, MailRow,
+    PermissionFilter, PermissionRow, RemovedAgent, StoreError, UsageSum,
 };
 pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};
 pub use tine_worktree::NotesError;

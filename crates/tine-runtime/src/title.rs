@@ -58,7 +58,7 @@ pub(crate) fn persons_words(text: &str) -> Option<String> {
 }
 
 /// Tags of texts that other programs put before a person's words. Source: requests of Claude Code 2.1.330 and Codex 0.169.0.
-const HOST_TAGS: [&str; 2] = ["system-reminder", "environment_context"];
+const HOST_TAGS: [&str; 3] = ["environment_context", "local-command-caveat", "system-reminder"];
 
 /// Returns true for a text of a program's own: its surroundings, a file, a command, a notice.
 fn is_frame(text: &str) -> bool {

@@ -32,4 +32,6 @@ pub enum GuestFilter {
     },
     /// Those that begin with one message.
     First([u8; 32]),
+    /// This one.
+    Agent(AgentId),
 }

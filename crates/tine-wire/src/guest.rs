@@ -15,8 +15,21 @@ use crate::read_request::{ReadRequestError, read_request};
 use crate::splice::marks;
 use crate::strip;
 
-/// Settings of a request that name the person, the turn or the like. No cache looks at them.
-const LABELS: [&str; 3] = ["metadata", "client_metadata", "prompt_cache_key"];
+/// Settings of a request that no cache looks at: names of the person, the turn or the like, and what only shapes the reply. Source:
+/// Anthropic, "Prompt caching", what invalidates the cache.
+const LABELS: [&str; 11] = [
+    "metadata",
+    "client_metadata",
+    "prompt_cache_key",
+    "user",
+    "safety_identifier",
+    "service_tier",
+    "stop",
+    "stop_sequences",
+    "temperature",
+    "top_k",
+    "top_p",
+];
 
 /// A request of another program.
 #[derive(Debug, Clone)]
@@ -49,10 +62,10 @@ impl GuestRequest {
         let (parts, messages) = read_request(provider, None, body)?;
         let Some(sent) = parts.sent.clone() else { return Err(ReadRequestError::Model) };
         let (splice, split) = (&sent.splice, sent.split());
+        let elements: Vec<&str> = split.elements().collect();
         let read = |(index, message): (usize, Message)| {
             let (first, end) = splice.elements_of(index);
-            let texts = split.elements().skip(first).take(end - first);
-            let text: String = texts.collect();
+            let text = elements[first..end].concat();
             let (count, has_short) = marks(text.as_bytes());
             let mark = match count {
                 0 => None,

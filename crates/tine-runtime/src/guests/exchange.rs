@@ -9,9 +9,9 @@ use tine_model::{
 };
 use tine_store::{
     CreateAgent, Fence, ForkFrom, ForkRequest, GuestRow, Head as StoredHead, NewAgent, NewChild,
-    NewEntry, RequestRow,
+    NewEntry, RequestRow, StoreError,
 };
-use tine_wire::{Decoder, GuestRequest, Head, Reply, decode_reply, identity};
+use tine_wire::{Decoder, GuestMessage, GuestRequest, Head, Reply, decode_reply, identity};
 
 use super::line::{Line, Said};
 use super::place::Place;
@@ -29,10 +29,8 @@ const ROUNDS_MAX: usize = 5;
 
 /// A request that is under way.
 pub(super) struct Under {
-    request: GuestRequest,
+    asked: Asked,
     body_bytes: u64,
-    session: HostSession,
-    at_ms: i64,
     watched: Watched,
     boundaries: Vec<Boundary>,
     difference: Option<Segment>,
@@ -51,9 +49,17 @@ enum At {
 
 /// What a request beside a conversation cost, until its session is known.
 pub(super) struct Aside {
-    session: HostSession,
+    asked: Asked,
     row: RequestRow,
     cache: CacheRecord,
+    reply: Option<Message>,
+}
+
+/// The part of a request that is known before its place.
+pub(super) struct Asked {
+    request: GuestRequest,
+    session: HostSession,
+    at_ms: i64,
 }
 
 impl Under {
@@ -70,8 +76,10 @@ impl Guests {
         let GuestSent { provider, account, session, body, at_ms, .. } = sent;
         let request = GuestRequest::read(provider, &body)
             .map_err(|source| RuntimeError::GuestRequest { source: Box::new(source) })?;
-        // Programs that name their conversations say titles and the like in requests of one question, which need no tools.
-        let is_aside = session.session.is_some() && !request.has_tools();
+        // Programs that name their conversations ask for titles and the like in requests of one question, which need no tools.
+        let has_reply = |one: &GuestMessage| one.message.role() == Role::Assistant;
+        let is_question = !request.messages.iter().any(has_reply);
+        let is_aside = session.session.is_some() && !request.has_tools() && is_question;
         let (at, before) = match is_aside {
             true => (At::Aside, None),
             false => {
@@ -90,7 +98,8 @@ impl Guests {
         let lane = self.lane(&request, &account).await?;
         let watched = lane.begin(&boundaries, None, at_ms);
         let body_bytes = body.len() as u64;
-        Ok(Under { request, body_bytes, session, at_ms, watched, boundaries, difference, at })
+        let asked = Asked { request, session, at_ms };
+        Ok(Under { asked, body_bytes, watched, boundaries, difference, at })
     }
 
     async fn lane(&self, request: &GuestRequest, account: &str) -> Result<CacheLane, RuntimeError> {
@@ -102,22 +111,26 @@ impl Guests {
     pub(super) async fn write_request(&mut self, under: &mut Under) -> Result<(), RuntimeError> {
         under.watched.begun();
         let At::Found(place) = under.at else { return Ok(()) };
-        let all = under.request.messages.len();
-        let messages: Vec<Message> =
-            under.request.messages.iter().map(|one| one.message.clone()).collect();
-        let agent = match place {
-            Place::Behind { agent, keep } => {
-                self.write_behind(under, (agent, keep), &messages[keep..]).await?
-            }
-            Place::Fork { agent, keep } => {
-                self.write_fork(under, (agent, keep), &messages[keep..]).await?
-            }
-            Place::Anew(above) => self.write_anew(under, above, &messages).await?,
-        };
+        let all = under.asked.request.messages.len();
+        let agent = self.write_at(&under.asked, place).await?;
         under.at = At::Written(agent, all);
-        self.settle_asides(&under.session, agent).await?;
+        // They are in the log; what follows needs them no more.
+        under.asked.request.messages.clear();
+        self.settle_asides(&under.asked.session, agent).await?;
         self.forget();
         Ok(())
+    }
+
+    async fn write_at(&mut self, asked: &Asked, place: Place) -> Result<AgentId, RuntimeError> {
+        let messages: Vec<Message> =
+            asked.request.messages.iter().map(|one| one.message.clone()).collect();
+        match place {
+            Place::Behind { agent, keep } => self.write_rest(asked, (agent, keep), &messages).await,
+            Place::Fork { agent, keep } => {
+                self.write_fork(asked, (agent, keep), &messages[keep..]).await
+            }
+            Place::Anew(above) => self.write_anew(asked, above, &messages).await,
+        }
     }
 
     /// Writes the reply down, and what the request cost.
@@ -126,33 +139,34 @@ impl Guests {
         under: Under,
         reply: GuestReply,
     ) -> Result<(), RuntimeError> {
-        let format = under.request.head.settings.model.format();
-        let read = read_reply(format, &reply);
-        let Replied { message, usage, id, stop } = read;
-        let mut agent = under.agent();
-        if let (Some(found), At::Written(_, all), Some(message)) = (agent, &under.at, message)
-            && reply.is_complete
-        {
-            agent = Some(self.write_behind(&under, (found, *all), &[message]).await?);
-        }
-        let Under { request, body_bytes, session, at_ms, watched, boundaries, difference, .. } =
-            under;
-        let model = request.head.settings.model.to_string();
+        let Under { asked, body_bytes, watched, boundaries, difference, at } = under;
+        let model = &asked.request.head.settings.model;
+        let Replied { message, usage, id, stop } = read_reply(model.format(), &reply);
+        let message = message.filter(|_| reply.is_complete);
+        let agent = match (&at, &message) {
+            (At::Written(agent, all), Some(message)) => {
+                let said = std::slice::from_ref(message);
+                Some(self.write_said(&asked, (*agent, *all), said).await?)
+            }
+            (At::Written(agent, _), None) => Some(*agent),
+            (At::Found(_) | At::Aside, _) => None,
+        };
         let cache = watched.answered(&usage, difference, &boundaries);
         let usage = (usage != Usage::default()).then_some(usage);
         let stop = match agent {
             Some(_) => stop.as_ref().map(|stop| stop_word(stop).to_owned()),
             None => Some(stop_words::ASIDE.to_owned()),
         };
+        let model = model.to_string();
         let cost = |usage| {
-            let spent = Spent { started_ms: at_ms, usage };
+            let spent = Spent { started_ms: asked.at_ms, usage };
             micro_usd(&self.runtime.ports().facts, &model, &spent)
         };
         let row = RequestRow {
             id: RequestId::from_random(self.runtime.ports().ids.random()),
             // Of one beside a conversation it is set once that is known.
             agent: agent.unwrap_or(AgentId::from_random([0; 16])),
-            started_ms: at_ms,
+            started_ms: asked.at_ms,
             micro_usd: usage.and_then(cost),
             model,
             usage,
@@ -164,7 +178,7 @@ impl Guests {
         };
         match agent {
             Some(_) => self.record(row, &cache).await,
-            None => self.record_aside(session, row, cache).await,
+            None => self.record_aside(Aside { asked, row, cache, reply: message }).await,
         }
     }
 
@@ -176,18 +190,17 @@ impl Guests {
     }
 
     /// Counts a request beside a conversation to the guest of its session that was used last.
-    async fn record_aside(
-        &mut self,
-        session: HostSession,
-        row: RequestRow,
-        cache: CacheRecord,
-    ) -> Result<(), RuntimeError> {
-        match self.of_session(&session).await?.first() {
-            Some(agent) => self.record(RequestRow { agent: *agent, ..row }, &cache).await,
+    async fn record_aside(&mut self, aside: Aside) -> Result<(), RuntimeError> {
+        match self.of_session(&aside.asked.session).await?.first() {
+            Some(agent) => {
+                self.record(RequestRow { agent: *agent, ..aside.row }, &aside.cache).await
+            }
             None => {
-                self.asides.push(Aside { session, row, cache });
+                self.asides.push(aside);
                 let surplus = self.asides.len().saturating_sub(ASIDES_MAX);
-                self.asides.drain(..surplus);
+                for aside in self.asides.drain(..surplus).collect::<Vec<_>>() {
+                    self.write_aside(aside).await?;
+                }
                 Ok(())
             }
         }
@@ -199,43 +212,97 @@ impl Guests {
         session: &HostSession,
         agent: AgentId,
     ) -> Result<(), RuntimeError> {
-        let settled: Vec<Aside> =
-            self.asides.extract_if(.., |aside| aside.session.is_of(session)).collect();
+        let is_of = |aside: &mut Aside| aside.asked.session.is_of(session);
+        let settled: Vec<Aside> = self.asides.extract_if(.., is_of).collect();
         for Aside { row, cache, .. } in settled {
             self.record(RequestRow { agent, ..row }, &cache).await?;
         }
         Ok(())
     }
 
-    /// Writes messages behind the first `keep` ones of a guest. Where it has gone on otherwise since, they begin a fork of it.
-    async fn write_behind(
+    /// Writes a request down as a conversation of one question: no other has come of it.
+    pub(super) async fn write_aside(&mut self, aside: Aside) -> Result<(), RuntimeError> {
+        let Aside { asked, row, cache, reply } = aside;
+        let place = self.place(&asked.session, &asked.request).await?;
+        let agent = self.write_at(&asked, place).await?;
+        if let Some(reply) = reply {
+            let all = asked.request.messages.len();
+            self.write_said(&asked, (agent, all), &[reply]).await?;
+        }
+        self.record(RequestRow { agent, ..row }, &cache).await
+    }
+
+    /// Writes the messages of a request down that a guest does not have.
+    async fn write_rest(
         &mut self,
-        under: &Under,
+        asked: &Asked,
+        (agent, mut keep): (AgentId, usize),
+        messages: &[Message],
+    ) -> Result<AgentId, RuntimeError> {
+        for _ in 0..ROUNDS_MAX {
+            if let Some(agent) = self.write_behind(asked, (agent, keep), &messages[keep..]).await? {
+                return Ok(agent);
+            }
+            // Another process has gone on with it, perhaps with these very messages.
+            let Some(line) = self.line(agent).await? else { break };
+            keep = line.shared(&asked.request.messages);
+        }
+        self.write_anew(asked, None, messages).await
+    }
+
+    /// Writes a reply down behind the request that it answers.
+    async fn write_said(
+        &mut self,
+        asked: &Asked,
         (agent, keep): (AgentId, usize),
         messages: &[Message],
     ) -> Result<AgentId, RuntimeError> {
         for _ in 0..ROUNDS_MAX {
-            let lease = self.runtime.acquire_once_free(agent).await?;
-            let written = self.write_held(under, (agent, keep), messages, lease.fence).await;
-            self.runtime.give_back(&lease).await?;
-            match written? {
-                Written::Here => return Ok(agent),
-                Written::Fork => return self.write_fork(under, (agent, keep), messages).await,
-                // Another process has gone on with it.
-                Written::Stale => drop(self.lines.remove(&agent)),
+            if let Some(agent) = self.write_behind(asked, (agent, keep), messages).await? {
+                return Ok(agent);
             }
             if self.line(agent).await?.is_none_or(|line| line.messages.len() < keep) {
                 break;
             }
         }
-        let all: Vec<Message> =
-            under.request.messages.iter().map(|one| one.message.clone()).collect();
-        self.write_anew(under, None, &all).await
+        self.write_anew(asked, None, messages).await
+    }
+
+    /// Writes messages behind the first `keep` ones of a guest. Where it has gone on otherwise since, they begin a fork of it. `None` where
+    /// it is not as it was known; it is read anew then.
+    async fn write_behind(
+        &mut self,
+        asked: &Asked,
+        (agent, keep): (AgentId, usize),
+        messages: &[Message],
+    ) -> Result<Option<AgentId>, RuntimeError> {
+        let lease = match self.runtime.acquire_once_free(agent).await {
+            Err(error) if is_gone(&error) => {
+                self.lines.remove(&agent);
+                return Ok(None);
+            }
+            lease => lease?,
+        };
+        let written = self.write_held(asked, (agent, keep), messages, lease.fence).await;
+        self.runtime.give_back(&lease).await?;
+        match written {
+            Ok(Written::Here) => Ok(Some(agent)),
+            Ok(Written::Fork) => Ok(Some(self.write_fork(asked, (agent, keep), messages).await?)),
+            Ok(Written::Stale) => {
+                self.lines.remove(&agent);
+                Ok(None)
+            }
+            Err(error) if is_gone(&error) => {
+                self.lines.remove(&agent);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn write_held(
         &mut self,
-        under: &Under,
+        asked: &Asked,
         (agent, keep): (AgentId, usize),
         messages: &[Message],
         fence: Fence,
@@ -270,77 +337,78 @@ impl Guests {
             let own = &ids[usize::from(is_reworded)..];
             if let Some(line) = self.lines.get_mut(&agent) {
                 line.messages.truncate(keep);
-                line.extend(own, messages);
+                line.extend(agent, own, messages);
             }
         }
-        self.change_head(under, agent, fence).await?;
-        self.note(under, agent).await?;
+        self.change_head(asked, agent, fence).await?;
+        self.note(asked, agent).await?;
         Ok(Written::Here)
     }
 
     /// The head of the last request is the one that counts.
     async fn change_head(
         &mut self,
-        under: &Under,
+        asked: &Asked,
         agent: AgentId,
         fence: Fence,
     ) -> Result<(), RuntimeError> {
         let Some(line) = self.lines.get_mut(&agent) else { return Ok(()) };
-        if under.request.first_difference(&line.settings).is_none() {
+        if asked.request.first_difference(&line.settings).is_none() {
             return Ok(());
         }
-        line.settings = under.request.settings().to_vec();
-        self.runtime.store().change_head(agent, fence, stored_head(&under.request)).await?;
+        line.settings = asked.request.settings().to_vec();
+        self.runtime.store().change_head(agent, fence, stored_head(&asked.request)).await?;
         Ok(())
     }
 
     async fn write_fork(
         &mut self,
-        under: &Under,
+        asked: &Asked,
         (parent, keep): (AgentId, usize),
         messages: &[Message],
     ) -> Result<AgentId, RuntimeError> {
         let shared = match self.line(parent).await? {
             Some(line) => line.messages[..keep.min(line.messages.len())].to_vec(),
-            None => return self.write_anew(under, None, messages).await,
+            None => return self.write_anew(asked, None, messages).await,
         };
-        let from = match shared.last() {
-            Some(last) => ForkFrom::Entry(last.entry),
-            None => ForkFrom::Nothing,
+        // Whoever has said the last of them is the parent, so that siblings stand side by side.
+        let (parent, from) = match shared.last() {
+            Some(last) => (last.agent, ForkFrom::Entry(last.entry)),
+            None => (parent, ForkFrom::Nothing),
         };
-        self.child(under, (parent, from, ContextMode::Full), shared, messages).await
+        self.child(asked, (parent, from, ContextMode::Full), shared, messages).await
     }
 
     /// A guest that has none of its messages from another one.
     async fn write_anew(
         &mut self,
-        under: &Under,
+        asked: &Asked,
         above: Option<(AgentId, ContextMode)>,
         messages: &[Message],
     ) -> Result<AgentId, RuntimeError> {
         if let Some((parent, context)) = above {
             let from = (parent, ForkFrom::Nothing, context);
-            return self.child(under, from, Vec::new(), messages).await;
+            return self.child(asked, from, Vec::new(), messages).await;
         }
-        let agent = self.new_guest(under, ContextMode::Full);
+        let agent = self.new_guest(asked, ContextMode::Full);
         let (id, now_ms) = (agent.id, self.runtime.now_ms());
         let entries = rows(messages, now_ms);
         let ids = self.runtime.store().create_agent(CreateAgent { agent, entries, now_ms }).await?;
-        let mut line = Line::new(under, Vec::new());
-        line.extend(&ids, messages);
+        let mut line = Line::new(asked, Vec::new());
+        line.extend(id, &ids, messages);
         self.lines.insert(id, line);
-        self.note(under, id).await?;
+        self.note(asked, id).await?;
         Ok(id)
     }
 
     async fn child(
         &mut self,
-        under: &Under,
+        asked: &Asked,
         (parent, from, context): (AgentId, ForkFrom, ContextMode),
         shared: Vec<Said>,
         messages: &[Message],
     ) -> Result<AgentId, RuntimeError> {
-        let agent = self.new_guest(under, context);
+        let agent = self.new_guest(asked, context);
         let (id, now_ms) = (agent.id, self.runtime.now_ms());
         let entries = rows(messages, now_ms);
         let child = NewChild { agent, task: None, entries, worktree: None, by_person: false };
@@ -360,34 +428,34 @@ impl Guests {
         }
         let own = self.runtime.store().own_entries(id, None).await?;
         let ids: Vec<EntryId> = own.iter().map(|row| row.id).collect();
-        let mut line = Line::new(under, shared);
-        line.extend(&ids[ids.len().saturating_sub(messages.len())..], messages);
+        let mut line = Line::new(asked, shared);
+        line.extend(id, &ids[ids.len().saturating_sub(messages.len())..], messages);
         line.last = ids.last().copied();
         self.lines.insert(id, line);
-        self.note(under, id).await?;
+        self.note(asked, id).await?;
         Ok(id)
     }
 
-    fn new_guest(&self, under: &Under, context: ContextMode) -> NewAgent {
+    fn new_guest(&self, asked: &Asked, context: ContextMode) -> NewAgent {
         NewAgent {
             id: self.runtime.new_id(),
             name: None,
             standing: Standing::Guest,
             context,
-            settings: under.request.head.settings.clone(),
-            head: stored_head(&under.request),
+            settings: asked.request.head.settings.clone(),
+            head: stored_head(&asked.request),
             directory: self.directory.to_string_lossy().into_owned(),
             reach: Reach::open(),
             depth: 0,
         }
     }
 
-    async fn note(&mut self, under: &Under, agent: AgentId) -> Result<(), RuntimeError> {
+    async fn note(&mut self, asked: &Asked, agent: AgentId) -> Result<(), RuntimeError> {
         let Some(line) = self.lines.get_mut(&agent) else { return Ok(()) };
-        line.used_ms = under.at_ms;
-        let HostSession { host, session, .. } = under.session.clone();
+        line.used_ms = asked.at_ms;
+        let HostSession { host, session, .. } = asked.session.clone();
         let first = line.messages.first().map_or([0; 32], |said| said.identity);
-        let row = GuestRow { agent, host, session, first, used_ms: under.at_ms };
+        let row = GuestRow { agent, host, session, first, used_ms: asked.at_ms };
         Ok(self.runtime.store().note_guest(row).await?)
     }
 }
@@ -403,13 +471,14 @@ enum Written {
 }
 
 impl Line {
-    fn new(under: &Under, messages: Vec<Said>) -> Self {
-        let settings = under.request.settings().to_vec();
-        Self { messages, last: None, settings, used_ms: under.at_ms }
+    fn new(asked: &Asked, messages: Vec<Said>) -> Self {
+        let settings = asked.request.settings().to_vec();
+        Self { messages, last: None, settings, used_ms: asked.at_ms }
     }
 
-    fn extend(&mut self, ids: &[EntryId], messages: &[Message]) {
+    fn extend(&mut self, agent: AgentId, ids: &[EntryId], messages: &[Message]) {
         let said = ids.iter().zip(messages).map(|(entry, message)| Said {
+            agent,
             entry: *entry,
             identity: identity(message),
             is_reply: message.role() == Role::Assistant,
@@ -417,6 +486,11 @@ impl Line {
         self.messages.extend(said);
         self.last = ids.last().copied().or(self.last);
     }
+}
+
+/// Returns true where somebody has killed or removed an agent meanwhile.
+fn is_gone(error: &RuntimeError) -> bool {
+    matches!(error, RuntimeError::Store(StoreError::Dead { .. } | StoreError::NotFound { .. }))
 }
 
 fn rows(messages: &[Message], now_ms: i64) -> Vec<NewEntry> {

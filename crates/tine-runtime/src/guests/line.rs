@@ -1,7 +1,8 @@
 //! A conversation as it stands: the messages of one guest, by identity.
 
-use tine_history::Hash;
-use tine_model::{AgentId, AgentState, EntryId, Role, Standing};
+use tine_history::{Hash, Item};
+use tine_model::{AgentId, AgentState, Entry, EntryId, Role, Standing};
+use tine_store::StoreError;
 use tine_wire::{GuestMessage, identity};
 
 use super::Guests;
@@ -10,6 +11,8 @@ use crate::error::RuntimeError;
 /// A message of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Said {
+    /// In whose log it is.
+    pub(super) agent: AgentId,
     pub(super) entry: EntryId,
     pub(super) identity: Hash,
     pub(super) is_reply: bool,
@@ -38,6 +41,13 @@ impl Line {
         self.messages.len() - usize::from(self.messages.last().is_some_and(|said| said.is_reply))
     }
 
+    /// Returns true if a request says again most of what was said here, behind another beginning: it was changed, and not made shorter.
+    pub(super) fn is_changed_in(&self, request: &[GuestMessage]) -> bool {
+        let pairs = self.messages.iter().zip(request);
+        let same = pairs.filter(|(said, message)| said.identity == message.identity).count();
+        request.len() >= self.messages.len() && 2 * same >= self.messages.len() && same > 0
+    }
+
     /// Returns true if a model has spoken within the first `count` messages.
     pub(super) fn has_reply_within(&self, count: usize) -> bool {
         self.messages[..count].iter().any(|said| said.is_reply)
@@ -48,7 +58,10 @@ impl Guests {
     /// The line of a guest; `None` where it is dead, or none.
     pub(super) async fn line(&mut self, agent: AgentId) -> Result<Option<&Line>, RuntimeError> {
         if !self.lines.contains_key(&agent) {
-            let record = self.runtime.store().agent(agent).await?;
+            let record = match self.runtime.store().agent(agent).await {
+                Err(StoreError::NotFound { .. }) => return Ok(None),
+                record => record?,
+            };
             if record.standing != Standing::Guest || record.state == AgentState::Dead {
                 return Ok(None);
             }
@@ -56,12 +69,13 @@ impl Guests {
             let fold = self.runtime.fold(agent, None).await?;
             let own = fold.entries().iter().rev().find(|folded| folded.entry.agent == agent);
             let last = own.map(|folded| folded.entry.id);
-            let said = |item: tine_history::Item| Said {
+            let said = |(entry, item): (&Entry, Item)| Said {
+                agent: entry.agent,
                 entry: item.entry,
                 identity: identity(&item.message),
                 is_reply: item.message.role() == Role::Assistant,
             };
-            let messages = fold.items().map(said).collect();
+            let messages = fold.effective().map(said).collect();
             let line = Line { messages, last, settings, used_ms: record.updated_ms };
             self.lines.insert(agent, line);
         }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_model::{AgentId, Provider, Standing};
-use tine_store::AgentFilter;
+use tine_store::{AgentFilter, GuestFilter, GuestRow};
 
 use self::exchange::Under;
 pub use self::host::{HostSession, host_session};
@@ -58,6 +58,13 @@ pub struct GuestReply {
     pub is_stream: bool,
     /// False where it broke off.
     pub is_complete: bool,
+}
+
+impl Runtime {
+    /// The program that holds a guest's conversation, and its own id of it; `None` for any other agent.
+    pub async fn guest(&self, agent: AgentId) -> Result<Option<GuestRow>, RuntimeError> {
+        Ok(self.store().guests(GuestFilter::Agent(agent)).await?.pop())
+    }
 }
 
 /// Writes the conversations of other programs down. One for a gateway; steps are taken in their order, one at a time.
@@ -121,14 +128,25 @@ impl Guests {
         Ok(true)
     }
 
-    /// Removes guests for good that were last used before a time, in milliseconds since the Unix epoch, with all that was forked from them
+    /// Writes down what is left when nothing more comes: questions of which no conversation has come.
+    pub async fn finish(&mut self) -> Result<(), RuntimeError> {
+        for aside in std::mem::take(&mut self.asides) {
+            self.write_aside(aside).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes guests without a name for good that were last used before a time, in milliseconds since the Unix epoch, with all that was forked from them
     /// unless some of it is younger. Returns the number of those that went.
     pub async fn remove_older(&mut self, before_ms: i64) -> Result<usize, RuntimeError> {
         let agents = self.runtime.store().agents(AgentFilter::All).await?;
         let mut stay: HashSet<AgentId> = HashSet::new();
         // Children are younger than their parents.
         for agent in agents.iter().rev() {
-            let is_old = agent.standing == Standing::Guest && agent.updated_ms < before_ms;
+            // One with a name is one that somebody wants to find again.
+            let is_old = agent.standing == Standing::Guest
+                && agent.updated_ms < before_ms
+                && agent.name.is_none();
             if !is_old || stay.contains(&agent.id) {
                 stay.insert(agent.id);
                 stay.extend(agent.parent);

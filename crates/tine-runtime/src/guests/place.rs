@@ -13,7 +13,8 @@ use crate::error::RuntimeError;
 pub(super) enum Place {
     /// A guest whose first `keep` messages the request has.
     Behind { agent: AgentId, keep: usize },
-    /// A fork of a guest behind its first `keep` messages: another session has begun with them.
+    /// A fork of a guest behind its first `keep` messages: another session has begun with them, or the program has changed what
+    /// comes then.
     Fork { agent: AgentId, keep: usize },
     /// A new guest, below another one of the same conversation where there is one.
     Anew(Option<(AgentId, ContextMode)>),
@@ -104,6 +105,9 @@ impl Guests {
         candidates.sort_by_key(|one| std::cmp::Reverse(one.used_ms));
         for one in &candidates {
             let Some(line) = self.line(one.agent).await? else { continue };
+            if line.is_changed_in(&request.messages) {
+                return Ok(Place::Fork { agent: one.agent, keep: 0 });
+            }
             if !host.is_worker && request.has_tools_of(&line.settings) && is_over(line, request) {
                 return Ok(Place::Anew(Some((one.agent, ContextMode::Digest))));
             }

@@ -16,13 +16,21 @@ pub(crate) struct Program {
     pub(crate) session: Option<String>,
     pub(crate) tools: Vec<&'static str>,
     pub(crate) is_worker: bool,
+    /// The last block of the system prompt.
+    pub(crate) system: &'static str,
     pub(crate) messages: Vec<Value>,
 }
 
 impl Program {
     pub(crate) fn new(session: &str) -> Self {
         let session = Some(session.to_owned());
-        Self { session, tools: vec!["Bash", "Read"], is_worker: false, messages: Vec::new() }
+        Self {
+            session,
+            tools: vec!["Bash", "Read"],
+            is_worker: false,
+            system: "Be brief.",
+            messages: Vec::new(),
+        }
     }
 
     fn body(&self) -> Vec<u8> {
@@ -39,7 +47,7 @@ impl Program {
             blocks.last_mut().unwrap()["cache_control"] = mark;
         }
         let body = json!({
-            "model": "claude-sonnet-5", "max_tokens": 100, "system": "Be brief.",
+            "model": "claude-sonnet-5", "max_tokens": 100, "system": [{"type": "text", "text": "billing"}, {"type": "text", "text": self.system}],
             "metadata": {"user_id": self.session}, "tools": tools, "messages": messages,
         });
         body.to_string().into_bytes()

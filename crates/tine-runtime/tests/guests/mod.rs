@@ -6,7 +6,7 @@ mod verdicts;
 
 use serde_json::{Value, json};
 use tine_model::{AgentId, ContextMode, Standing};
-use tine_runtime::AgentFilter;
+use tine_runtime::{AgentFilter, KillSpec};
 use tine_store::UsageScope;
 
 use self::host::{Host, Program, reply, said, user};
@@ -121,6 +121,60 @@ async fn a_title_is_a_cost_of_its_conversation_and_none_itself() {
 }
 
 #[tokio::test]
+async fn a_program_without_tools_has_conversations_too() {
+    let mut host = Host::new().await;
+    let mut program = Program { tools: Vec::new(), ..Program::new("s") };
+    host.turn(&mut program, "one", "two").await;
+    let guest = host.turn(&mut program, "three", "four").await;
+    assert_eq!(host.texts(guest).await, ["one", "two", "three", "four"]);
+    assert_eq!(host.requests(guest).await, 2, "the first one was no title");
+    // A question of which nothing more comes is one, too.
+    host.turn(&mut Program { tools: Vec::new(), ..Program::new("t") }, "five", "six").await;
+    host.guests.finish().await.unwrap();
+    let last = host.runtime.agents(AgentFilter::All).await.unwrap().pop().unwrap().id;
+    assert_eq!(host.texts(last).await, ["five", "six"]);
+    assert_eq!(host.requests(last).await, 1);
+}
+
+#[tokio::test]
+async fn gateways_that_take_turns_write_one_conversation() {
+    let mut host = Host::new().await;
+    let mut program = Program::new("s");
+    let mut other = host.gateway();
+    let guest = host.turn(&mut program, "0", "a").await;
+    for number in 1..6 {
+        std::mem::swap(&mut host.guests, &mut other);
+        assert_eq!(host.turn(&mut program, &number.to_string(), "a").await, guest);
+    }
+    assert_eq!(host.texts(guest).await.len(), 12);
+}
+
+#[tokio::test]
+async fn a_guest_that_was_killed_begins_anew_where_the_program_goes_on() {
+    let mut host = Host::new().await;
+    let mut program = Program::new("s");
+    let guest = host.turn(&mut program, "one", "two").await;
+    host.runtime.kill(KillSpec { agent: guest, roots: true }).await.unwrap();
+    let again = host.turn(&mut program, "three", "four").await;
+    assert_ne!(again, guest);
+    assert_eq!(host.texts(again).await, ["one", "two", "three", "four"]);
+}
+
+#[tokio::test]
+async fn repeated_requests_stand_side_by_side() {
+    let mut host = Host::new().await;
+    let mut program = Program::new("s");
+    let guest = host.turn(&mut program, "one", "two").await;
+    for reply in ["three", "four", "five"] {
+        program.messages.truncate(1);
+        host.exchange(&program, &host::reply(&said(reply), (1, 0))).await;
+    }
+    let agents = host.runtime.agents(AgentFilter::All).await.unwrap();
+    let parents: Vec<_> = agents.iter().map(|agent| agent.parent).collect();
+    assert_eq!(parents, [None, Some(guest), Some(guest), Some(guest)]);
+}
+
+#[tokio::test]
 async fn a_reply_counts_in_the_words_in_which_it_is_sent_back() {
     let mut host = Host::new().await;
     let mut program = Program::new("s");
@@ -170,6 +224,8 @@ async fn what_is_refused_or_breaks_off_is_no_message() {
 async fn guests_of_which_nothing_was_heard_go_with_all_below_them() {
     let mut host = Host::new().await;
     let mut old = Program::new("old");
+    let named = host.turn(&mut Program::new("named"), "one", "two").await;
+    host.runtime.rename(named, Some("kept".to_owned())).await.unwrap();
     host.turn(&mut old, "one", "two").await;
     let mut kept = Program::new("kept");
     let parent = host.turn(&mut kept, "one", "two").await;
@@ -180,7 +236,7 @@ async fn guests_of_which_nothing_was_heard_go_with_all_below_them() {
     assert_eq!(host.guests.remove_older(last_ms).await.unwrap(), 1);
     let left: Vec<AgentId> =
         host.runtime.agents(AgentFilter::All).await.unwrap().iter().map(|one| one.id).collect();
-    assert_eq!(left, [parent, child]);
+    assert_eq!(left, [named, parent, child]);
     let again = host.turn(&mut old, "three", "four").await;
     assert_eq!(host.texts(again).await, ["one", "two", "three", "four"], "it begins anew");
 }

@@ -33,6 +33,7 @@ pub async fn a_guest_is_found_by_its_session_and_by_its_first_message(
     assert_eq!(other.guests(session("some-agent", "s")).await?, [two.clone(), one.clone()]);
     assert_eq!(other.guests(session("another", "s")).await?, []);
     assert_eq!(other.guests(GuestFilter::First([7; 32])).await?, [three, one.clone()]);
+    assert_eq!(other.guests(GuestFilter::Agent(agent_id(2))).await?, std::slice::from_ref(&two));
     let again = GuestRow { used_ms: 9, ..one };
     store.note_guest(again.clone()).await?;
     assert_eq!(other.guests(session("some-agent", "s")).await?, [again.clone(), two]);

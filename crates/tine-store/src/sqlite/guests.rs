@@ -35,6 +35,11 @@ impl GuestStore for SqliteStore {
                      WHERE first = ? ORDER BY used_ms DESC, agent LIMIT ?";
                 sqlx::query(sql).bind(first.to_vec())
             }
+            GuestFilter::Agent(agent) => {
+                let sql = "SELECT agent, host, session, first, used_ms FROM guests \
+                     WHERE agent = ? ORDER BY used_ms DESC, agent LIMIT ?";
+                sqlx::query(sql).bind(agent.as_bytes().to_vec())
+            }
         };
         let decode = |row: &Columns<'_>| {
             Ok(GuestRow {

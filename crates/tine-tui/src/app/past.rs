@@ -37,8 +37,11 @@ pub(super) fn rows(
     unfolded: &HashSet<AgentId>,
     is_sought: Option<&dyn Fn(&AgentRecord) -> bool>,
 ) -> Vec<Row> {
-    let is_listed =
-        |agent: &AgentRecord| agent.state != AgentState::Dead && agent.standing != Standing::Hidden;
+    let is_listed = |agent: &AgentRecord| {
+        // Nobody goes on with a guest but the program that holds it.
+        let is_own = !matches!(agent.standing, Standing::Hidden | Standing::Guest);
+        agent.state != AgentState::Dead && is_own
+    };
     let by_id: HashMap<AgentId, &AgentRecord> =
         agents.iter().map(|agent| (agent.id, agent)).collect();
     let mut wholes: HashMap<AgentId, Whole> = HashMap::with_capacity(agents.len());

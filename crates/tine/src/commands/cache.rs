@@ -33,6 +33,8 @@ struct RequestJson<'a> {
     verdict: Option<&'a str>,
     usage: Option<UsageShape>,
     cost_usd: Option<f64>,
+    /// True for a request of a guest's program beside its conversation, such as for a title.
+    aside: bool,
     #[serde(flatten)]
     note: Option<&'a CacheNote>,
 }
@@ -41,7 +43,8 @@ pub(crate) async fn explain(context: &Context, args: CacheExplainArgs) -> Result
     let agent = context.agent(&args.agent).await?;
     let record = context.runtime.agent(agent).await?;
     let all = context.runtime.explain_cache(agent).await?;
-    let chosen: Vec<&ExplainedRequest> = match (args.request, all.last()) {
+    let last = all.iter().rfind(|request| !request.is_aside).or(all.last());
+    let chosen: Vec<&ExplainedRequest> = match (args.request, last) {
         (Some(number), _) => {
             let found = all.iter().find(|request| request.number == number);
             let hint = match all.len() {
@@ -95,6 +98,7 @@ fn request_json(request: &ExplainedRequest) -> RequestJson<'_> {
         verdict: request.verdict.as_deref(),
         usage: request.usage.map(UsageShape::from),
         cost_usd: request.dollars,
+        aside: request.is_aside,
         note: request.note.as_ref(),
     }
 }
@@ -115,7 +119,7 @@ fn overview(requests: &[ExplainedRequest]) -> String {
         let usage = request.usage.as_ref();
         table.row([
             request.number.to_string().into(),
-            words(request.verdict.as_deref()).into(),
+            format!("{}{}", words(request.verdict.as_deref()), beside(request)).into(),
             request.note.as_ref().map_or("?".to_owned(), |note| grouped(note.expected)).into(),
             known(usage.and_then(|usage| usage.read)).into(),
             known(usage.and_then(written)).into(),
@@ -128,7 +132,8 @@ fn overview(requests: &[ExplainedRequest]) -> String {
 
 fn details(request: &ExplainedRequest, facts: Option<&Facts>, now_ms: i64) -> String {
     let ago = span(u64::try_from(now_ms - request.started_ms).unwrap_or(0));
-    let head = format!("request {}: {}", request.number, words(request.verdict.as_deref()));
+    let verdict = words(request.verdict.as_deref());
+    let head = format!("request {}: {verdict}{}", request.number, beside(request));
     let model = one_line(&request.model);
     let when = styled(DIM, &format!("· {ago} ago · {model}"));
     let mut text = format!("{} {when}\n", styled(BOLD, &head));
@@ -222,7 +227,7 @@ fn served(
 ) -> &'static str {
     let Some(read) = read else { return "?" };
     let written = usage.and_then(written).unwrap_or(0);
-    if place.tokens <= read {
+    if read > 0 && place.tokens <= read {
         "read"
     } else if written > 0 && place.mark.is_some() {
         "written"
@@ -246,6 +251,11 @@ fn lifetime(mark: Option<&str>, facts: Option<&Facts>) -> String {
     } else {
         format!("{minutes} min")
     }
+}
+
+/// Marks a request that is none of the conversation.
+fn beside(request: &ExplainedRequest) -> &'static str {
+    if request.is_aside { " (beside the conversation)" } else { "" }
 }
 
 fn words(verdict: Option<&str>) -> String {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentId, ContextMode, EntryId};
-use tine_runtime::{Fold, FoldedEntry, MailRow};
+use tine_runtime::{Fold, FoldedEntry, GuestRow, MailRow};
 
 use crate::cli::ShowArgs;
 use crate::commands::listing;
@@ -76,14 +76,19 @@ pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failur
         let detail = if args.full { Detail::Full } else { Detail::Short };
         let how = (detail, Secrets::of(args.raw));
         let now_ms = context.runtime.ports().clock.now_ms();
-        let text = [header(&agent, now_ms), conversation(&agent, &fold, how), waiting(&mail)];
+        let guest = context.runtime.guest(id).await?;
+        let text = [
+            header(&agent, guest.as_ref(), now_ms),
+            conversation(&agent, &fold, how),
+            waiting(&mail),
+        ];
         let text = text.concat();
         output::transcript(&text, args.raw)?;
     }
     Ok(0)
 }
 
-fn header(agent: &Shown, now_ms: i64) -> String {
+fn header(agent: &Shown, guest: Option<&GuestRow>, now_ms: i64) -> String {
     let record = &agent.record;
     let state = match &record.failure {
         Some(failure) => format!("failed: {}", one_line(failure)),
@@ -91,6 +96,11 @@ fn header(agent: &Shown, now_ms: i64) -> String {
     };
     let mut lines = vec![("state", state)];
     lines.push(("kind", record.standing.as_str().to_owned()));
+    if let Some(guest) = guest {
+        let session = guest.session.as_deref().map(|id| format!(", session {}", one_line(id)));
+        let session = session.unwrap_or_default();
+        lines.push(("program", format!("{}{session}", one_line(&guest.host))));
+    }
     if let Some(parent) = record.parent {
         let at = record.fork_point.map(|entry| format!(" at entry {entry}")).unwrap_or_default();
         lines.push(("forked from", format!("{}{at}", parent.short())));
