@@ -7,10 +7,11 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has no figures")]
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, Response};
-use tine_gateway::{Format, Gateway, Options};
+use tine_gateway::{Format, Gateway, Observer, Options};
 use tine_testkit::memory::Memory;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -182,7 +183,12 @@ async fn run() {
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let tasks = TaskTracker::new();
     tasks.spawn(provide(listener, changes, tasks.clone()));
-    let options = Options { anthropic: url.clone(), openai: url.clone(), ..Options::new([1; 16]) };
+    // Whoever records takes what passes, and lets go of it later.
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    tasks.spawn(async move { while receiver.recv().await.is_some() {} });
+    let observer: Observer = Arc::new(move |passed| drop(sender.send(passed)));
+    let (anthropic, openai, observer) = (url.clone(), url.clone(), Some(observer));
+    let options = Options { anthropic, openai, observer, ..Options::new([1; 16]) };
     let gateway = Gateway::start(options).await.expect("a gateway");
     let client = Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
     let body: &'static [u8] = conversation().leak();

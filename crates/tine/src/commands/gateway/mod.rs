@@ -1,5 +1,6 @@
 //! `tine with` and `tine gateway serve`: other programs' requests, passed on unchanged.
 
+mod codex;
 mod record;
 
 use std::ffi::{OsStr, OsString};
@@ -13,14 +14,18 @@ use tine_gateway::{Format, Gateway, GatewayError, Options, Threads};
 use tine_tools::{ProgramEnd, run_in_foreground};
 use tine_tui::figures::plural;
 
+use self::codex::CodexRoute;
 use self::record::{OnTrouble, Recorder, Upstreams, Written};
 use crate::cli::{GatewayArgs, GatewayFormat, GatewayServeArgs, WithArgs};
-use crate::environment::variable;
+use crate::environment::{folder_of, variable};
 use crate::fail::Failure;
 use crate::inside;
 use crate::open::{Surroundings, work_directory};
 use crate::output;
 use crate::watch::interrupted;
+
+/// Said where the end of what passed is not written.
+const LATE: &str = "the store is held by another process, or slower than the requests came";
 
 /// Variables that name a provider's base URL: that of whoever starts the gateway is where requests go on to.
 const ANTHROPIC: &str = "ANTHROPIC_BASE_URL";
@@ -42,7 +47,7 @@ enum Told {
     /// By an environment variable.
     Variable(String, Format),
     /// By an option of Codex (0.169), which reads no variable.
-    CodexOption,
+    CodexOption(CodexRoute),
 }
 
 impl Told {
@@ -58,7 +63,10 @@ impl Told {
         let name = Path::new(program).file_name().unwrap_or(program);
         match name.to_str() {
             Some("claude") => Ok(Self::Variable(ANTHROPIC.to_owned(), Format::Anthropic)),
-            Some("codex") => Ok(Self::CodexOption),
+            Some("codex") => {
+                let folder = folder_of(&variable, "CODEX_HOME", ".codex")?;
+                Ok(Self::CodexOption(CodexRoute::of(&folder)))
+            }
             _ => Err(Failure::usage(format!(
                 "nobody knows how {} is told its base URL",
                 name.to_string_lossy()
@@ -73,12 +81,20 @@ pub(crate) async fn with(surroundings: Surroundings, args: WithArgs) -> Result<u
     inside::only_a_person("starts no other agent", "a person runs `tine with` in a terminal")?;
     let told = Told::of(&args)?;
     let mut options = options(args.gateway);
-    if let Told::Variable(name, format) = &told
-        && let Some(url) = base_url(name)
-    {
-        match format {
-            Format::Anthropic => options.anthropic = url,
-            Format::OpenAi => options.openai = url,
+    match &told {
+        Told::Variable(name, format) => {
+            if let Some(url) = base_url(name) {
+                match format {
+                    Format::Anthropic => options.anthropic = url,
+                    Format::OpenAi => options.openai = url,
+                }
+            }
+        }
+        // The variable is for tine: Codex does not read it.
+        Told::CodexOption(route) => {
+            if let Some(url) = route.upstream.clone().filter(|_| base_url(OPENAI).is_none()) {
+                options.openai = url;
+            }
         }
     }
     let directory = surroundings.directory.clone().map(|asked| work_directory(Some(asked)));
@@ -97,19 +113,22 @@ pub(crate) async fn with(surroundings: Surroundings, args: WithArgs) -> Result<u
         Told::Variable(name, format) => {
             variables.push((name.into(), gateway.base_url(*format).into()));
         }
-        Told::CodexOption => {
+        Told::CodexOption(CodexRoute { option, .. }) => {
             let url = gateway.base_url(Format::OpenAi);
-            arguments.extend(["-c".into(), format!("openai_base_url=\"{url}\"").into()]);
+            arguments.extend(["-c".into(), format!("{option}=\"{url}\"").into()]);
         }
     }
     let (program, own) = args.command.split_first().ok_or_else(|| Failure::usage("no program"))?;
     arguments.extend(own.iter().cloned());
     output::set_screen_drawn(true);
     let end = run_in_foreground(program, &arguments, &variables, directory.as_deref()).await;
-    output::set_screen_drawn(false);
     gateway.stop().await;
-    if let Some(recorder) = recorder {
-        let written = recorder.finish().await;
+    let written = match recorder {
+        Some(recorder) => Some(recorder.finish().await),
+        None => None,
+    };
+    output::set_screen_drawn(false);
+    if let Some(written) = written {
         let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
         say_written(&written, trouble.as_deref());
     }
@@ -141,7 +160,10 @@ pub(crate) async fn serve(
     interrupted.await;
     gateway.stop().await;
     if let Some(recorder) = recorder {
-        recorder.finish().await;
+        let written = recorder.finish().await;
+        if written.is_late {
+            say_trouble(LATE);
+        }
     }
     Ok(0)
 }
@@ -169,10 +191,18 @@ fn say_trouble(why: &str) {
 
 /// Says to a person what was recorded, and in any case what was not.
 fn say_written(written: &Written, trouble: Option<&str>) {
-    if let Some(why) = trouble {
+    if let Some(why) = trouble.or(written.is_late.then_some(LATE)) {
         say_trouble(why);
     }
-    let Some(guest) = written.guests.first().filter(|_| std::io::stderr().is_terminal()) else {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let Some(guest) = written.guests.first() else {
+        if !written.has_passed {
+            output::say(
+                "note: nothing has passed the gateway: the program's own settings may name another base URL",
+            );
+        }
         return;
     };
     let requests = plural(written.requests, "request");
@@ -235,7 +265,7 @@ mod tests {
     fn a_program_is_known_by_its_name() {
         let anthropic = Told::Variable("ANTHROPIC_BASE_URL".to_owned(), Format::Anthropic);
         assert_eq!(told(&["claude", "-p", "hi"]).ok(), Some(anthropic));
-        assert_eq!(told(&["/opt/bin/codex", "exec"]).ok(), Some(Told::CodexOption));
+        assert!(matches!(told(&["/opt/bin/codex", "exec"]), Ok(Told::CodexOption(_))));
         assert!(told(&["pi"]).is_err());
     }
 }

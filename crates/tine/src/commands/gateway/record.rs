@@ -45,6 +45,10 @@ pub(super) struct Recorder {
 /// What was recorded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
+    /// True if any request has passed that can hold a conversation.
+    pub(super) has_passed: bool,
+    /// True where the store did not take all of it in time.
+    pub(super) is_late: bool,
     /// Requests that were answered.
     pub(super) requests: u64,
     /// Guests that they belong to, in the order in which they appeared.
@@ -119,9 +123,10 @@ impl Recorder {
     /// Waits until all is written down, for a while. The gateway must have ended: it holds the observer.
     pub(super) async fn finish(self) -> Written {
         drop(self.sender);
-        // A store that does not answer is given up.
-        let _ = timeout(FINISH_WAIT, self.task).await;
-        self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        let is_late = timeout(FINISH_WAIT, self.task).await.is_err();
+        let written =
+            self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        Written { is_late, ..written }
     }
 }
 
@@ -170,6 +175,9 @@ impl Writing {
                 self.trouble(&Failure::failed("the store is slower than the requests come"));
             }
         }
+        if let Err(error) = guests.finish().await {
+            self.trouble(&error.into());
+        }
         // Folds the database's log in; without it nothing is lost.
         let _ = context.runtime.close().await;
     }
@@ -201,6 +209,7 @@ impl Writing {
                     self.headers.insert(exchange, headers);
                 }
                 let mut written = self.written();
+                written.has_passed = true;
                 if let Some(guest) = guest.filter(|guest| !written.guests.contains(guest)) {
                     written.guests.push(guest);
                 }
