@@ -219,6 +219,7 @@ impl Printer {
                 self.end_line();
             }
             Body::User(text) => {
+                self.streamed.next();
                 let typed = self.typed.iter().position(|typed| typed.trim() == text.trim());
                 match typed {
                     Some(at) => drop(self.typed.drain(..=at)),

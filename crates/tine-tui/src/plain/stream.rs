@@ -4,6 +4,8 @@
 #[derive(Debug, Default)]
 pub(super) struct Streamed {
     text: String,
+    /// The texts of the log that were told last: the reply that they were may still be there as one under way.
+    done: String,
 }
 
 /// Where a listener may stop.
@@ -17,6 +19,10 @@ impl Streamed {
 
     /// What is new of the reply, as far as a sentence or a line of it has ended.
     pub(super) fn grown(&mut self, reply: &str) -> String {
+        if self.is_done(reply) {
+            return String::new();
+        }
+        self.done.clear();
         let Some(rest) = reply.strip_prefix(self.text.as_str()) else {
             if self.text.starts_with(reply) {
                 // The same again from its beginning, after a retry.
@@ -34,8 +40,20 @@ impl Streamed {
         new
     }
 
+    /// Words of the person are told: what the model says from now on is another reply.
+    pub(super) fn next(&mut self) {
+        self.done.clear();
+    }
+
+    /// Returns true for a reply that the log has told already, or the beginning of it.
+    fn is_done(&self, reply: &str) -> bool {
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        !reply.is_empty() && letters(&self.done).starts_with(&letters(reply))
+    }
+
     /// What is still to be told of a text of the log.
     pub(super) fn written(&mut self, text: &str) -> String {
+        self.done.push_str(text);
         if let Some(rest) = text.strip_prefix(self.text.as_str()) {
             let rest = rest.to_owned();
             self.text.clear();
@@ -73,6 +91,20 @@ mod tests {
         assert_eq!(streamed.grown("One. Two. Three. "), "Three. ");
         assert_eq!(streamed.grown("Other. "), "\nOther. ");
         assert_eq!(streamed.written("Other. "), "");
+    }
+
+    #[test]
+    fn a_reply_of_the_log_is_not_told_again_while_it_is_still_under_way() {
+        let mut streamed = Streamed::default();
+        assert_eq!(streamed.written("One. "), "One. ");
+        assert_eq!(streamed.written("Two. "), "Two. ");
+        assert_eq!(streamed.grown("One. Tw"), "");
+        assert_eq!(streamed.grown("One.\n\nTwo. "), "");
+        // The next one may begin as the last one did.
+        assert_eq!(streamed.grown(""), "");
+        assert_eq!(streamed.grown("One. "), "One. ");
+        assert_eq!(streamed.written("One. More"), "More");
+        assert_eq!(streamed.grown("One. Other. "), "One. Other. ");
     }
 
     #[test]
