@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tine_model::{AgentId, EntryId, WireFormat};
+use tine_model::{AgentId, EntryId, Role, WireFormat};
 use tine_wire::{ExportHead, ExportMessage};
 
 use crate::error::RuntimeError;
@@ -79,7 +79,12 @@ pub fn to_messages<'a>(
     let mut before = None;
     for message in messages {
         let frame = tine_wire::framer(format).frame(&tine_history::close_calls(before, message));
-        if !frame.bytes.is_empty() {
+        // Requests of tine's say it in words of the person; another program has said it so.
+        let own =
+            message.raw().filter(|raw| raw.format == format && message.role() == Role::System);
+        if let Some(raw) = own {
+            lines.push(raw.json.as_str().to_owned());
+        } else if !frame.bytes.is_empty() {
             lines.push(String::from_utf8_lossy(&frame.bytes).into_owned());
         }
         before = Some(message);

@@ -121,6 +121,24 @@ async fn a_title_is_a_cost_of_its_conversation_and_none_itself() {
 }
 
 #[tokio::test]
+async fn an_export_says_what_was_sent() {
+    let mut host = Host::new().await;
+    let mut program = Program::new("s");
+    program.messages = vec![user("one"), json!({"role": "system", "content": "Surroundings"})];
+    let guest = host.exchange(&program, &reply(&said("two"), (1, 0))).await;
+    let fold = host.runtime.fold(guest, None).await.unwrap();
+    let items: Vec<_> = fold.items().collect();
+    let exported = tine_runtime::to_messages(
+        items.iter().map(|item| &*item.message),
+        tine_model::WireFormat::Anthropic,
+    );
+    let exported: Vec<Value> = serde_json::from_str(&exported).unwrap();
+    let roles: Vec<&Value> = exported.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "system", "assistant"]);
+    assert_eq!(exported[1]["content"][0]["text"], "Surroundings");
+}
+
+#[tokio::test]
 async fn a_program_without_tools_has_conversations_too() {
     let mut host = Host::new().await;
     let mut program = Program { tools: Vec::new(), ..Program::new("s") };

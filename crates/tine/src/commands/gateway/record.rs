@@ -20,7 +20,8 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::open::Surroundings;
 
-/// Bytes that may wait to be written down. What passes beyond that is not recorded.
+/// Bytes that may wait to be written down, and bytes of requests that may wait for the head of their reply. What passes beyond that is not
+/// recorded.
 const WAITING_BYTES_MAX: usize = 256 << 20;
 
 /// Bytes of a body without its compression.
@@ -91,6 +92,7 @@ impl Recorder {
             on_trouble: Some(on_trouble),
             waiting: Arc::clone(&waiting),
             written: Arc::clone(&written),
+            unanswered: HashMap::new(),
             headers: HashMap::new(),
         };
         let task = TaskTracker::new().spawn(writing.run(surroundings, receiver));
@@ -147,6 +149,8 @@ struct Writing {
     on_trouble: Option<OnTrouble>,
     waiting: Arc<Waiting>,
     written: Arc<std::sync::Mutex<Written>>,
+    /// Bytes of requests whose replies have not begun.
+    unanswered: HashMap<u64, usize>,
     /// Headers of replies that have begun.
     headers: HashMap<u64, HeaderMap>,
 }
@@ -193,6 +197,11 @@ impl Writing {
                 let Some(provider) = provider(format, &path) else { return Ok(()) };
                 let body = decoded(&headers, &[body], BODY_BYTES_MAX)
                     .ok_or_else(|| Failure::input("a request's compression cannot be read"))?;
+                let bytes = self.unanswered.values().sum::<usize>() + body.len();
+                if bytes > WAITING_BYTES_MAX {
+                    return Err(Failure::failed("too many long requests wait for their replies"));
+                }
+                self.unanswered.insert(exchange, body.len());
                 let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
                 let session = host_session(header, &body);
                 let account = match format {
@@ -203,6 +212,7 @@ impl Writing {
                 Ok(guests.sent(sent).await?)
             }
             Passed::Begun { exchange, status, headers } => {
+                self.unanswered.remove(&exchange);
                 let is_success = (200..300).contains(&status);
                 let guest = guests.begun(exchange, is_success).await?;
                 if is_success {
@@ -216,6 +226,7 @@ impl Writing {
                 Ok(())
             }
             Passed::Ended { exchange, body, is_complete } => {
+                self.unanswered.remove(&exchange);
                 let headers = self.headers.remove(&exchange).unwrap_or_default();
                 let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
                 let is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
