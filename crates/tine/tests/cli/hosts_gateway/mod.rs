@@ -173,8 +173,8 @@ fn claude_code_is_heard_alike_with_and_without_the_gateway() {
     let lines = [
         "15 messages",
         "3 messages, fresh from 0",
-        "5 messages, digest from 0",
-        "7 messages, full from 2",
+        "6 messages, digest from 0",
+        "8 messages, full from 2",
     ];
     assert_eq!(guests(&home), lines, "the compaction, a worker, what follows, the fork");
     let cost = home.json(&["cost", "--today", "--json"]);
