@@ -25,7 +25,7 @@ const STREAMS_MAX: u32 = 256;
 /// Bytes of a body that HTTP/2 may send before the upstream takes them.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 
-/// The same for all streams of a connection. Streams that wait must not hold up the others.
+/// Bytes that all streams of a connection may send so. Streams that wait must not hold up the others.
 const CONNECTION_WINDOW_BYTES: u32 = STREAMS_MAX * STREAM_WINDOW_BYTES;
 
 /// Bytes of the headers of an HTTP/2 request. HTTP/1.1 allows about as much here.

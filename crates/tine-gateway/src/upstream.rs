@@ -113,7 +113,7 @@ impl Upstream {
     }
 }
 
-/// The same rule as for tine's own requests.
+/// Returns true for this machine, by the rule for tine's own requests.
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     match host.parse::<IpAddr>() {

@@ -81,7 +81,7 @@ impl Runtime {
         self.lane_of(model, &account, policy).await
     }
 
-    /// The same, of an account of somebody else.
+    /// Opens the cache of an account of somebody else, with what the store remembers of it.
     pub(crate) async fn lane_of(
         &self,
         model: &ModelRef,

@@ -63,7 +63,7 @@ impl Runtime {
         self.cost_since(agent, i64::MIN).await
     }
 
-    /// The same, of requests since a time, in milliseconds since the Unix epoch.
+    /// Counts only requests since a time, in milliseconds since the Unix epoch.
     pub async fn cost_since(
         &self,
         agent: AgentId,

@@ -371,7 +371,7 @@ impl Runtime {
         }
     }
 
-    /// The same, of a guest, too.
+    /// Takes the lease on any agent, guests included.
     async fn acquire_any(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
         let owner = self.owner()?;
         // Whoever died with it is told of with what they had done.

@@ -1,4 +1,4 @@
-//! What an observer is told of.
+//! Steps that an observer is told of.
 
 use std::sync::{Arc, Mutex};
 

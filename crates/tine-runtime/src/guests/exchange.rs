@@ -47,7 +47,7 @@ enum At {
     Aside,
 }
 
-/// What a request beside a conversation cost, until its session is known.
+/// A request beside any conversation, until its session is known.
 pub(super) struct Aside {
     asked: Asked,
     row: RequestRow,
@@ -153,10 +153,7 @@ impl Guests {
         };
         let cache = watched.answered(&usage, difference, &boundaries);
         let usage = (usage != Usage::default()).then_some(usage);
-        let stop = match agent {
-            Some(_) => stop.as_ref().map(|stop| stop_word(stop).to_owned()),
-            None => Some(stop_words::ASIDE.to_owned()),
-        };
+        let stop = stop.as_ref().map(|stop| stop_word(stop).to_owned());
         let model = model.to_string();
         let cost = |usage| {
             let spent = Spent { started_ms: asked.at_ms, usage };
@@ -192,9 +189,7 @@ impl Guests {
     /// Counts a request beside a conversation to the guest of its session that was used last.
     async fn record_aside(&mut self, aside: Aside) -> Result<(), RuntimeError> {
         match self.of_session(&aside.asked.session).await?.first() {
-            Some(agent) => {
-                self.record(RequestRow { agent: *agent, ..aside.row }, &aside.cache).await
-            }
+            Some(agent) => self.record(beside(*agent, aside.row), &aside.cache).await,
             None => {
                 self.asides.push(aside);
                 let surplus = self.asides.len().saturating_sub(ASIDES_MAX);
@@ -215,7 +210,7 @@ impl Guests {
         let is_of = |aside: &mut Aside| aside.asked.session.is_of(session);
         let settled: Vec<Aside> = self.asides.extract_if(.., is_of).collect();
         for Aside { row, cache, .. } in settled {
-            self.record(RequestRow { agent, ..row }, &cache).await?;
+            self.record(beside(agent, row), &cache).await?;
         }
         Ok(())
     }
@@ -488,6 +483,11 @@ impl Line {
     }
 }
 
+/// A request that is a cost of a guest, and none of its conversation.
+fn beside(agent: AgentId, row: RequestRow) -> RequestRow {
+    RequestRow { agent, stop: Some(stop_words::ASIDE.to_owned()), ..row }
+}
+
 /// Returns true where somebody has killed or removed an agent meanwhile.
 fn is_gone(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Store(StoreError::Dead { .. } | StoreError::NotFound { .. }))
@@ -524,7 +524,7 @@ fn compared(line: &Line, keep: usize, request: &GuestRequest) -> (usize, Option<
     }
 }
 
-/// What could be read of a reply.
+/// A reply, as far as it could be read.
 struct Replied {
     message: Option<Message>,
     usage: Usage,

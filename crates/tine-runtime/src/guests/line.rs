@@ -18,7 +18,7 @@ pub(super) struct Said {
     pub(super) is_reply: bool,
 }
 
-/// What is known of a guest's conversation.
+/// A guest's conversation, as it is known.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     pub(super) messages: Vec<Said>,

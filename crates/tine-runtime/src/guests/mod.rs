@@ -6,7 +6,7 @@
 //! same ([`ContextMode::Digest`]) where its head is that of the conversation, and else a worker of the program's own
 //! ([`ContextMode::Fresh`]).
 //!
-//! What a request should have read is judged by the same ledger as for agents that tine runs; see `tine-cache`.
+//! The ledger of `tine-cache` judges each request, as for agents that tine runs.
 
 mod exchange;
 mod host;

@@ -1,4 +1,4 @@
-//! What the cache should have served of a guest's requests, and why it did not.
+//! Verdicts on a guest's requests: the part that the cache should have served, and why it did not.
 
 use serde_json::json;
 use tine_runtime::ExplainedRequest;

@@ -177,7 +177,7 @@ impl App {
         }
     }
 
-    /// What an agent is: a talk, a fork of one, a fork at work that nobody looks at, a worker, or another program's conversation.
+    /// The kind of an agent: a talk, a fork of one, a fork at work that nobody looks at, a worker, or another program's conversation.
     pub(crate) fn kind(&self, agent: &AgentRecord) -> &'static str {
         match agent.standing {
             Standing::Root => "talk",

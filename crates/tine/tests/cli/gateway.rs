@@ -124,6 +124,32 @@ fn nothing_is_written_where_that_is_not_wanted_or_cannot_be() {
 }
 
 #[test]
+fn a_disk_that_is_full_is_said_once_and_stops_nobody() {
+    let home = Home::new();
+    let scenario = home.write("case.toml", "name = \"short\"\n[[turn]]\ntext = \"It is short.\"\n");
+    let provider = Server::start(&home, &["--scenario", scenario.to_str().unwrap()]);
+    assert_eq!(answered(&home, &provider, &[], "say it").code, 0);
+    let long = "word ".repeat(20_000);
+    // No file that tine writes may grow beyond this; the other agent lifts it for itself.
+    let tine = env!("CARGO_BIN_EXE_tine");
+    let script = format!(
+        "trap '' XFSZ; ulimit -S -f 100; exec '{tine}' with --base-url-env ANTHROPIC_BASE_URL --format anthropic \
+         sh -c 'ulimit -S -f unlimited; TINE_HOME=$HOME/other exec \"$0\" \"$@\"' \
+         '{tine}' run -q --model anthropic/claude-test '{long}'"
+    );
+    let mut shell = assert_cmd::Command::new("sh");
+    shell.args(["-c", &script]).current_dir(home.work()).env("TINE_HOME", home.path());
+    shell.env("HOME", home.path()).env("ANTHROPIC_API_KEY", "any");
+    shell.env("ANTHROPIC_BASE_URL", provider.field("anthropic"));
+    let ran = Ran::of(&mut shell);
+    assert!(ran.code == 0 && ran.stdout.contains("It is short."), "{}", ran.stderr);
+    let warnings = ran.stderr.matches("warning: not all that passed the gateway").count();
+    assert_eq!(warnings, 1, "{}", ran.stderr);
+    let agents = home.json(&["ps", "--json"]);
+    assert_eq!(agents.as_array().map(Vec::len), Some(1), "nothing by halves");
+}
+
+#[test]
 fn a_signal_to_end_is_handed_on() {
     let home = Home::new();
     let script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done";

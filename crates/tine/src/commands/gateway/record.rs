@@ -1,8 +1,8 @@
 //! Writing down what passes a gateway, beside its way: whatever fails here, the program notices nothing.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -40,10 +40,10 @@ pub(super) struct Recorder {
     sender: UnboundedSender<Step>,
     waiting: Arc<Waiting>,
     task: JoinHandle<()>,
-    written: Arc<std::sync::Mutex<Written>>,
+    written: Arc<Mutex<Written>>,
 }
 
-/// What was recorded.
+/// The part that was recorded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
     /// True if any request has passed that can hold a conversation.
@@ -126,8 +126,7 @@ impl Recorder {
     pub(super) async fn finish(self) -> Written {
         drop(self.sender);
         let is_late = timeout(FINISH_WAIT, self.task).await.is_err();
-        let written =
-            self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Written { is_late, ..written }
     }
 }
@@ -148,7 +147,7 @@ struct Writing {
     /// Taken by the first trouble.
     on_trouble: Option<OnTrouble>,
     waiting: Arc<Waiting>,
-    written: Arc<std::sync::Mutex<Written>>,
+    written: Arc<Mutex<Written>>,
     /// Bytes of requests whose replies have not begun.
     unanswered: HashMap<u64, usize>,
     /// Headers of replies that have begun.
@@ -240,8 +239,8 @@ impl Writing {
         }
     }
 
-    fn written(&self) -> std::sync::MutexGuard<'_, Written> {
-        self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn trouble(&mut self, failure: &Failure) {

@@ -58,7 +58,7 @@ fn provider(home: &Home, scenario: &str, folder: &str) -> Server {
     Server::start(home, &["--scenario", scenario, "--log-bodies", folder])
 }
 
-/// What a provider gets, which must not depend on the way. It is sorted: requests of an agent run beside those of the conversation that
+/// Bodies that a provider gets, which must not depend on the way. It is sorted: requests of an agent run beside those of the conversation that
 /// started it. `talk` has the conversation, with a user's home and a working directory that are new at the paths of those before.
 fn both_ways(scenario: &str, talk: impl Fn(&Home, &Server, Way)) -> (Home, Vec<String>) {
     let home = Home::new();
