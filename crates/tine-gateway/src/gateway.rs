@@ -10,9 +10,10 @@ use tine_model::{Provider, WireFormat};
 use tine_wire::Endpoint;
 use tokio::net::TcpListener;
 
+use crate::lend::{Lending, Socket};
 use crate::observe::Observer;
 use crate::relay::Relay;
-use crate::serve::{Tasks, accept};
+use crate::serve::{Listener, Tasks, accept};
 use crate::upstream::Upstream;
 
 /// The formats that are passed on. Each has a base URL of its own.
@@ -34,6 +35,14 @@ impl Format {
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai/v1",
         }
+    }
+
+    /// The format of a path behind the token, and what of it stands behind the format's own.
+    pub(crate) fn of_path(path: &str) -> Option<(Self, &str)> {
+        Self::ALL.into_iter().find_map(|format| {
+            let rest = path.strip_prefix(format.path())?;
+            (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((format, rest))
+        })
     }
 
     /// The shape of error bodies.
@@ -68,6 +77,8 @@ pub struct Options {
     pub threads: Threads,
     /// Is told of what passes.
     pub observer: Option<Observer>,
+    /// The way of forks, where the credentials of hosts are lent to them.
+    pub lending: Option<Lending>,
 }
 
 impl Options {
@@ -83,6 +94,7 @@ impl Options {
             openai: base_url(Provider::OpenAi).to_owned(),
             threads: Threads::Refused,
             observer: None,
+            lending: None,
         }
     }
 }
@@ -116,13 +128,14 @@ pub struct Gateway {
     address: SocketAddr,
     relay: Arc<Relay>,
     tasks: Tasks,
+    _socket: Option<Socket>,
 }
 
 impl Gateway {
     /// Begins to listen on 127.0.0.1. Connects to no provider yet. Proxies are read from the environment now.
     pub async fn start(options: Options) -> Result<Self, GatewayError> {
         let tasks = Tasks::default();
-        let Options { port, token, anthropic, openai, threads, observer } = options;
+        let Options { port, token, anthropic, openai, threads, observer, lending } = options;
         let proxies = Matcher::from_system();
         let anthropic = Upstream::new(Format::Anthropic, &anthropic, &proxies, &tasks)?;
         let openai = Upstream::new(Format::OpenAi, &openai, &proxies, &tasks)?;
@@ -132,8 +145,14 @@ impl Gateway {
         let failed = |source| GatewayError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        tasks.spawn(accept(listener, Arc::clone(&relay), tasks.clone()));
-        Ok(Self { address, relay, tasks })
+        tasks.spawn(accept(Listener::Hosts(listener), Arc::clone(&relay), tasks.clone()));
+        let mut socket = None;
+        if let Some(Lending { socket: made, listener, lender }) = lending {
+            let listener = Listener::Forks(listener, lender);
+            tasks.spawn(accept(listener, Arc::clone(&relay), tasks.clone()));
+            socket = Some(made);
+        }
+        Ok(Self { address, relay, tasks, _socket: socket })
     }
 
     /// The base URL that a host is given for a format. It holds the token: who knows it can use the gateway.

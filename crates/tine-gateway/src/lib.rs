@@ -6,6 +6,8 @@
 //!
 //! It stores nothing, logs nothing, and knows no agents; an [`Observer`] is told of what passes. What it refuses is worded by `tine-wire`.
 //!
+//! Forks of a host's conversations come through a socket of its own ([`Lending`]), and go out with the credentials that the host has sent.
+//!
 //! Limits: a head may have 100 headers and about 400 KiB, a path 64 KiB. A head beyond that is answered with 431 or 414.
 
 mod ahead;
@@ -13,6 +15,7 @@ mod coding;
 mod connect;
 mod gateway;
 mod headers;
+mod lend;
 mod observe;
 mod relay;
 mod serve;
@@ -20,4 +23,5 @@ mod upstream;
 
 pub use coding::decoded;
 pub use gateway::{Format, Gateway, GatewayError, Options, Threads};
+pub use lend::{Lender, Lending, account_headers, lent_base_url};
 pub use observe::{Observer, Passed};

@@ -13,6 +13,7 @@ use tine_wire::{continues_thread, refuse, refuse_thread};
 use crate::ahead::Ahead;
 use crate::gateway::{Format, Threads};
 use crate::headers::{asks_for_websocket, pass_on};
+use crate::lend::{self, Lender};
 use crate::observe::{Exchange, Observer, Passed, Reply};
 use crate::upstream::Upstream;
 
@@ -28,6 +29,9 @@ const LOOKED_INTO_BYTES_MAX: usize = 32 << 20;
 /// Says to the host's user why a request is sent twice.
 const NO_THREADS: &str =
     "tine's gateway does not pass on message threads; send the conversation in full";
+
+/// Said to a fork whose host has sent nothing through this gateway.
+const NOTHING_LENT: &str = "tine's gateway has seen no credentials of this account";
 
 /// An answer: the upstream's as it comes, or the gateway's own.
 type Answer = Response<Either<Reply, Full<Bytes>>>;
@@ -88,10 +92,7 @@ impl Relay {
                 (ahead, bytes.and_then(tell))
             }
         };
-        let upstream = match format {
-            Format::Anthropic => &self.anthropic,
-            Format::OpenAi => &self.openai,
-        };
+        let upstream = self.upstream(format);
         head.headers = pass_on(head.headers, Some(upstream.host()));
         Ok(match upstream.send(head, &rest, body).await {
             Ok(reply) => {
@@ -104,6 +105,44 @@ impl Relay {
             }
             Err(error) => unreached(format, upstream, &*error),
         })
+    }
+
+    /// Answers a request of a fork, which goes out with the credentials of an account that has sent some through this gateway.
+    pub(crate) async fn answer_fork(
+        &self,
+        request: Request<Incoming>,
+        lender: &Lender,
+    ) -> hyper::Result<Answer> {
+        let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+        let Some((account, format, rest)) = lend::route(target) else {
+            return Ok(own(StatusCode::NOT_FOUND, "text/plain", "not found\n".to_owned()));
+        };
+        let (lent, rest) = (lender(account), rest.to_owned());
+        let Some(lent) = lent else {
+            return Ok(json(StatusCode::UNAUTHORIZED, refuse(format.wire(), NOTHING_LENT)));
+        };
+        let (mut head, body) = request.into_parts();
+        let upstream = self.upstream(format);
+        for name in lent.keys() {
+            head.headers.remove(name);
+        }
+        head.headers.extend(lent);
+        head.headers = pass_on(head.headers, Some(upstream.host()));
+        Ok(match upstream.send(head, &rest, Ahead::none(body)).await {
+            Ok(reply) => {
+                let (mut head, body) = reply.into_parts();
+                head.headers = pass_on(head.headers, None);
+                Response::from_parts(head, Either::Left(Reply::new(body, None)))
+            }
+            Err(error) => unreached(format, upstream, &*error),
+        })
+    }
+
+    fn upstream(&self, format: Format) -> &Upstream {
+        match format {
+            Format::Anthropic => &self.anthropic,
+            Format::OpenAi => &self.openai,
+        }
     }
 
     /// Tells of a request; `None` where nobody is to be told.
@@ -129,10 +168,7 @@ impl Relay {
         if token.len() != self.token.len() || different != 0 {
             return None;
         }
-        Format::ALL.into_iter().find_map(|format| {
-            let rest = rest.strip_prefix(format.path())?;
-            (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((format, rest))
-        })
+        Format::of_path(rest)
     }
 }
 

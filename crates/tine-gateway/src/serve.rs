@@ -7,12 +7,14 @@ use hyper::rt::Executor;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::lend::Lender;
 use crate::relay::Relay;
 
 /// Connections of hosts at once; others wait until one is closed. Each has one to the provider beside it, and many systems let a process
@@ -67,27 +69,50 @@ impl<T: Future<Output: Send> + Send + 'static> Executor<T> for Tasks {
     }
 }
 
+/// A place at which connections come in.
+pub(crate) enum Listener {
+    /// Those of hosts.
+    Hosts(TcpListener),
+    /// Those of forks, which go out with credentials that are lent.
+    Forks(UnixListener, Lender),
+}
+
 /// Accepts connections for ever.
-pub(crate) async fn accept(listener: TcpListener, relay: Arc<Relay>, tasks: Tasks) {
+pub(crate) async fn accept(listener: Listener, relay: Arc<Relay>, tasks: Tasks) {
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     // The semaphore is never closed.
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-        let Ok((socket, _)) = listener.accept().await else {
-            sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
         let (relay, inner) = (Arc::clone(&relay), tasks.clone());
-        tasks.spawn(async move {
-            serve(socket, relay, inner).await;
-            drop(permit);
-        });
+        let accepted = match &listener {
+            Listener::Hosts(listener) => listener.accept().await.map(|(socket, _)| {
+                // Small events must leave at once; a socket that cannot be told so is merely slower.
+                drop(socket.set_nodelay(true));
+                tasks.spawn(async move {
+                    serve(socket, relay, None, inner).await;
+                    drop(permit);
+                });
+            }),
+            Listener::Forks(listener, lender) => listener.accept().await.map(|(socket, _)| {
+                let lender = Some(Arc::clone(lender));
+                tasks.spawn(async move {
+                    serve(socket, relay, lender, inner).await;
+                    drop(permit);
+                });
+            }),
+        };
+        if accepted.is_err() {
+            sleep(ACCEPT_PAUSE).await;
+        }
     }
 }
 
-/// Serves one connection, in HTTP/1.1 or HTTP/2 as the host begins.
-async fn serve(socket: TcpStream, relay: Arc<Relay>, tasks: Tasks) {
-    // Small events must leave at once; a socket that cannot be told so is merely slower.
-    drop(socket.set_nodelay(true));
+/// Serves one connection, in HTTP/1.1 or HTTP/2 as the other side begins. With a `lender` it is one of a fork.
+async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    socket: S,
+    relay: Arc<Relay>,
+    lender: Option<Lender>,
+    tasks: Tasks,
+) {
     let mut builder = Builder::new(tasks).preserve_header_case(true);
     // No time limit for a head: connections that are kept open would be closed by it.
     builder.http1().auto_date_header(false).header_read_timeout(None);
@@ -99,8 +124,13 @@ async fn serve(socket: TcpStream, relay: Arc<Relay>, tasks: Tasks) {
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_header_list_size(HEADERS_BYTES_MAX);
     let service = service_fn(move |request| {
-        let relay = Arc::clone(&relay);
-        async move { relay.answer(request).await }
+        let (relay, lender) = (Arc::clone(&relay), lender.clone());
+        async move {
+            match lender {
+                None => relay.answer(request).await,
+                Some(lender) => relay.answer_fork(request, &lender).await,
+            }
+        }
     });
     // An error here is the end of this connection, which both sides notice by themselves.
     drop(builder.serve_connection(TokioIo::new(socket), service).await);

@@ -22,5 +22,5 @@ pub use hold::HoldReason;
 #[cfg(feature = "http")]
 pub use http::{
     ERROR_BYTES_MAX, GOOGLE_KEY_VARIABLE, HttpClient, HttpLimits, HttpOptions, HttpOverrides,
-    PROBE_WAIT_MAX, RateGates, RetryLimits, Secret, ensure_crypto, is_own_server, probe,
+    PROBE_WAIT_MAX, RateGates, RetryLimits, Secret, account, ensure_crypto, is_own_server, probe,
 };

@@ -83,7 +83,7 @@ impl Runtime {
     ) -> Result<Result<Reply, LlmError>, RuntimeError> {
         let Aside { record, owner, stop_word, caching, cancel, .. } = *aside;
         let model = &record.settings.model;
-        let lane = self.lane(model, caching).await?;
+        let lane = self.lane_of_agent(record, model, caching).await?;
         let (request, assembled) = asking.request(false);
         let purse = self.purse_of(record, owner, OnBudget::End);
         let why = match purse.reserve(assembled.body.len(), &|_| {}, cancel).await? {

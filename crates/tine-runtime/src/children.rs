@@ -3,7 +3,7 @@
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use tine_fork::envelope::escape_frame_tags;
-use tine_model::{AgentId, AgentRecord, AgentState, ModelSettings, Standing};
+use tine_model::{AgentId, AgentRecord, AgentState, ModelSettings, Reach, Standing};
 use tine_store::{
     ForkRequest, Forked, Head as StoredHead, NewAgent, NewChild, NewEntry, NewTask, StoreError,
 };
@@ -13,7 +13,7 @@ use crate::error::RuntimeError;
 use crate::fork_spec::ForkSpec;
 use crate::inherit::{Inherit, Inherited};
 use crate::runtime::{NewHead, Runtime};
-use crate::worktrees::{Cause, Placed, WORKTREES_AT_ONCE};
+use crate::worktrees::{Cause, Placed, Placement, WORKTREES_AT_ONCE};
 
 /// Agents that are to be made, all from one fork point.
 pub(crate) struct Births<'a> {
@@ -50,13 +50,12 @@ impl Runtime {
         tasks: Vec<Option<NewTask>>,
     ) -> Result<Vec<Unborn>, RuntimeError> {
         let Births { parent, spec, standing, .. } = births;
-        if parent.standing == Standing::Guest {
-            return Err(RuntimeError::Guest(parent.id));
-        }
         let below = match standing {
             Standing::Worker | Standing::Hidden => 1,
             Standing::Root | Standing::Peer | Standing::Guest => 0,
         };
+        let bounds =
+            if is_own_place(parent, spec) { Reach::directory() } else { parent.reach.clone() };
         let first = self.new_id();
         let (settings, head) = self.head_of(parent, first, spec).await?;
         let directory = spec.directory.as_ref().map(|path| path.to_string_lossy().into_owned());
@@ -68,7 +67,7 @@ impl Runtime {
             settings: settings.clone(),
             head: head.clone(),
             directory: directory.clone().unwrap_or_else(|| parent.directory.clone()),
-            reach: spec.reach.within(&parent.reach),
+            reach: spec.reach.within(&bounds),
             depth: parent.depth + below,
         };
         let ids = std::iter::once(first).chain(std::iter::repeat_with(|| self.new_id()));
@@ -99,7 +98,7 @@ impl Runtime {
                 Err(error) => failed = Some(error),
             }
         }
-        let by_person = matches!(spec.reach, ReachWish::Person(_));
+        let by_person = matches!(spec.reach, ReachWish::Person(_)) || is_own_place(parent, spec);
         let child = |(unborn, placed): (Unborn, &Option<Placed>)| NewChild {
             agent: placed.iter().fold(unborn.agent, |agent, placed| placed.moved(agent)),
             task: unborn.task,
@@ -157,8 +156,18 @@ impl Runtime {
                 StoredHead { hash: head.hash(), body: Some(head.to_stored()) }
             }
             (None, Some(_)) => self.restated_head(parent, first, &settings).await?,
+            (None, None) if parent.standing == Standing::Guest => {
+                let head = self.guest_head(parent).await?;
+                StoredHead { hash: head.hash(), body: Some(head.to_stored()) }
+            }
             (None, None) => StoredHead { hash: parent.head, body: None },
         };
         Ok((settings, head))
     }
+}
+
+/// Returns true for forks of a guest in worktrees of their own: they may write there, though nothing of the program's. Whoever asks for
+/// a worktree has asked for that.
+fn is_own_place(parent: &AgentRecord, spec: &ForkSpec) -> bool {
+    parent.standing == Standing::Guest && matches!(spec.place, Placement::Worktree(_))
 }

@@ -107,7 +107,7 @@ impl Runtime {
         options: &CompactOptions,
     ) -> Result<Compacted, RuntimeError> {
         let record = self.store().agent(agent).await?;
-        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let llm = self.client_of(&record, &record.settings.model).await?;
         let lease = self.acquire(agent).await?;
         let compacted = async {
             let mut loaded = self.load(agent, options.caching).await?;

@@ -51,7 +51,12 @@ impl RuntimeError {
             | Self::Notes(_)
             | Self::Setup { .. }
             | Self::Filter(_) => ErrorKind::Failed,
-            Self::Connect(ConnectError::Scenario { .. } | ConnectError::Key { .. })
+            Self::Connect(
+                ConnectError::Scenario { .. }
+                | ConnectError::Key { .. }
+                | ConnectError::NotLent(_)
+                | ConnectError::NoGateway(_),
+            )
             | Self::NoDirective
             | Self::TooMany { .. }
             | Self::NothingToSend(_)

@@ -101,8 +101,8 @@ impl Runtime {
                 _ => KnownBy::Caller,
             },
         };
-        let model = loaded.record.settings.model;
-        let lane = self.lane(&model, policy).await?;
+        let model = loaded.record.settings.model.clone();
+        let lane = self.lane_of_agent(&loaded.record, &model, policy).await?;
         let mut parent = loaded.conversation;
         let mut base = match policy.lifetime {
             LifetimeChoice::Fixed(_) => parent.fork(),

@@ -90,7 +90,7 @@ impl Runtime {
         // Their model's cache and prices are those that count from here on.
         let settings = workers.first().map(|worker| worker.agent.settings.clone());
         let settings = settings.unwrap_or_else(|| parent.settings.clone());
-        let llm = self.ports().models.connect(&settings.model).await?;
+        let llm = self.client_of(&parent, &settings.model).await?;
         let forked = self.bear(&births, workers).await?.forked;
         drop(guard);
         let parent = AgentRecord { settings, ..parent };
@@ -138,7 +138,7 @@ impl Runtime {
         let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
         // Loaded once, as the first child sees it; the others fork it in memory.
         let mut base = self.load(*first, options.caching).await?.conversation;
-        let lane = self.lane(&parent.settings.model, options.caching).await?;
+        let lane = self.lane_of_agent(parent, &parent.settings.model, options.caching).await?;
         // Whoever is to go first must not wait behind those that wait for it.
         let leader = shortest(&spec.directives);
         let mut line = workers.clone();

@@ -120,7 +120,7 @@ impl Runtime {
             ..options.clone()
         };
         let run = async {
-            let llm = self.ports().models.connect(&record.settings.model).await?;
+            let llm = self.client_of(&record, &record.settings.model).await?;
             let loaded = self.load(agent, options.caching).await?;
             let prepared = Prepared {
                 loaded,

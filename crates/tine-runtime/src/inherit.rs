@@ -187,7 +187,8 @@ impl Runtime {
             return Ok(());
         }
         let loaded = self.load_at(parent.id, at, CachePolicy::default()).await?;
-        let lane = self.lane(&parent.settings.model, CachePolicy::default()).await?;
+        let lane =
+            self.lane_of_agent(parent, &parent.settings.model, CachePolicy::default()).await?;
         let mut conversation = loaded.conversation;
         let places = child_places(&mut conversation, "");
         let tokens = lane.expect(&places, self.now_ms()).prefix;

@@ -136,7 +136,7 @@ pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};
 pub use owner::{Owner, OwnerError, sweep_owners};
 pub use permission::Permissions;
-pub use ports::{ConnectError, Connector, Ports};
+pub use ports::{ConnectError, Connector, Lent, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, attributed};

@@ -47,10 +47,12 @@ impl Runtime {
         policy: CachePolicy,
     ) -> Result<Loaded, RuntimeError> {
         let record = self.store().agent(agent).await?;
-        if record.standing == Standing::Guest {
-            return Err(RuntimeError::Guest(agent));
-        }
-        let head = self.frozen_head(&record).await?;
+        let head = match record.standing {
+            Standing::Guest => self.guest_head(&record).await?,
+            Standing::Root | Standing::Peer | Standing::Worker | Standing::Hidden => {
+                self.frozen_head(&record).await?
+            }
+        };
         let fold = self.fold(agent, at).await?;
         let points = mark_points(&fold, &record);
         let last =
@@ -75,14 +77,21 @@ impl Runtime {
         Ok(Loaded { record, conversation: conversation.replying(reply_max) })
     }
 
-    /// The ancestors whose head is another one: their words were said behind others.
+    /// The ancestors whose head is another one: their words were said behind others. Words of a guest stand in a fork's head as its
+    /// program sent them last, behind whatever they were said.
     async fn other_heads(&self, record: &AgentRecord) -> Result<Vec<AgentId>, RuntimeError> {
         let line = match record.parent {
             Some(parent) => self.store().ancestry(parent).await?,
             None => Vec::new(),
         };
-        let others = line.iter().filter(|ancestor| ancestor.head != record.head);
-        Ok(others.map(|ancestor| ancestor.id).collect())
+        let goes_on = match line.iter().any(|ancestor| ancestor.standing == Standing::Guest) {
+            true => self.frozen_head(record).await?.is_sent(),
+            false => false,
+        };
+        let is_other = |ancestor: &&AgentRecord| {
+            ancestor.head != record.head && !(goes_on && ancestor.standing == Standing::Guest)
+        };
+        Ok(line.iter().filter(is_other).map(|ancestor| ancestor.id).collect())
     }
 
     /// The head that the agent's lineage began with, byte for byte.

@@ -98,7 +98,7 @@ impl Runtime {
         // Before anything is asked for that may be missing, such as a key.
         self.fork_part(source, options.into, None).await?;
         let record = self.store().agent(source).await?;
-        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let llm = self.client_of(&record, &record.settings.model).await?;
         if record.state == AgentState::Dead {
             let owner = self.owner()?;
             return self.draft(&record, owner.name(), (&*llm, options)).await;

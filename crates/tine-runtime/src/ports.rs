@@ -6,6 +6,20 @@ use async_trait::async_trait;
 use tine_fork::host::{Clock, Ids};
 use tine_llm::{LlmClient, LlmError};
 use tine_model::{ModelRef, Served};
+use tine_store::GuestRow;
+
+/// Credentials of another program that forks of its conversation could use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lent {
+    /// The program.
+    pub host: String,
+    /// Base URL that it sends them to.
+    pub upstream: String,
+    /// Its account there, which tells nothing of them.
+    pub account: String,
+    /// Path of the socket of its gateway; empty where it has none.
+    pub gateway: String,
+}
 
 /// Why a model cannot be reached at all.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +35,12 @@ pub enum ConnectError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The user has not agreed to use the credentials of another program.
+    #[error("there is no key for {}, and nobody has agreed that forks use the credentials of {}", .0.upstream, .0.host)]
+    NotLent(Lent),
+    /// The gateway that could lend the credentials of another program has ended.
+    #[error("there is no key for {}, and no gateway that lends the credentials of {}", .0.upstream, .0.host)]
+    NoGateway(Lent),
     /// The simulator's scenario cannot be used.
     #[error("cannot use the scenario `{name}`")]
     Scenario {
@@ -40,6 +60,23 @@ pub trait Connector: Send + Sync {
     /// Whose account requests to a model are billed to, as a text that tells nothing of the key: agents share a cache when it is
     /// the same. For a cache that ends with the process, a text that no other process gives.
     fn account(&self, model: &ModelRef) -> String;
+
+    /// A client for forks of another program's conversation, which its own server has to answer: with a key of tine's for that server, or
+    /// with the credentials that the program itself sends there.
+    async fn connect_guest(
+        &self,
+        model: &ModelRef,
+        guest: &GuestRow,
+    ) -> Result<Arc<dyn LlmClient>, ConnectError> {
+        let _ = guest;
+        self.connect(model).await
+    }
+
+    /// The account that requests through [`Self::connect_guest`] are billed to, as [`Self::account`] tells it.
+    fn guest_account(&self, model: &ModelRef, guest: &GuestRow) -> String {
+        let _ = model;
+        guest.account.clone()
+    }
 
     /// The host that requests to a model go to, with its port where it is not the usual one: what is learnt of a server is kept under
     /// it. `None` where no later process would meet the same server under that name.

@@ -76,7 +76,7 @@ impl Runtime {
         options: &RunOptions,
     ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
-        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let llm = self.client_of(&record, &record.settings.model).await?;
         // A removed worktree is made again before the run begins: then it is the command that makes it, with what a person's
         // command may reach.
         self.home(&record, Cause::Command).await?;
@@ -231,7 +231,9 @@ impl Runtime {
         if place.enclosure().is_some_and(|wall| wall.gaps().contains(&Gap::Unsearched)) {
             teller.on_event(RunEvent::Unkept(Gap::Unsearched.words()));
         }
-        let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
+        let lane = self
+            .lane_of_agent(&loaded.record, &loaded.record.settings.model, options.caching)
+            .await?;
         let cut_off = self.end_leftovers(&loaded.record, &**teller).await?;
         self.mark(&lease, AgentState::Running).await?;
         let waiting = Arc::clone(teller);

@@ -4,7 +4,7 @@
 //! whose first words it is, byte for byte as they were sent.
 
 use tine_llm::Progress;
-use tine_model::{AgentId, Block, EntryId, Message, Role, Usage};
+use tine_model::{AgentId, Block, EntryId, Message, Role, Standing, Usage};
 use tine_wire::Event;
 use tokio_util::sync::CancellationToken;
 
@@ -49,7 +49,10 @@ impl Runtime {
         cancel: &CancellationToken,
     ) -> Result<Side, RuntimeError> {
         let record = self.store().agent(agent).await?;
-        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let llm = self.client_of(&record, &record.settings.model).await?;
+        if record.standing == Standing::Guest {
+            return Err(RuntimeError::Guest(agent));
+        }
         let at = self.fold(agent, None).await?.entries().last().map(|last| last.entry.id);
         let mut conversation = self.load_at(agent, at, caching).await?.conversation;
         let blocks = [FRAME, question.trim()].map(|text| Block::Text(text.to_owned()));

@@ -16,6 +16,12 @@ pub struct GuestRow {
     pub session: Option<String>,
     /// Identity of the conversation's first message, computed by the caller.
     pub first: [u8; 32],
+    /// Base URL that the program's requests go on to.
+    pub upstream: String,
+    /// Tells the caches of two accounts apart, in the caller's word. Never a key.
+    pub account: String,
+    /// Path of the socket of the gateway that the last request passed; `None` for a gateway without one.
+    pub gateway: Option<String>,
     /// Time of the last request, in milliseconds since the Unix epoch.
     pub used_ms: i64,
 }
@@ -30,6 +36,8 @@ pub enum GuestFilter {
         /// Its id of the conversation.
         session: String,
     },
+    /// Those of a program.
+    Host(String),
     /// Those that begin with one message.
     First([u8; 32]),
     /// This one.

@@ -335,11 +335,18 @@ pub trait StampStore: Send + Sync {
 /// Agents whose requests another program makes.
 #[async_trait]
 pub trait GuestStore: Send + Sync {
-    /// Notes the other program's side of an agent, or that it has sent another request: of an agent that is known only the time changes.
+    /// Notes the other program's side of an agent, or that it has sent another request: of an agent that is known only the time and the
+    /// way of its requests change.
     async fn note_guest(&self, row: GuestRow) -> Result<()>;
 
     /// Returns guests, the one used last first; at most [`GUESTS_MAX`](crate::GUESTS_MAX).
     async fn guests(&self, filter: GuestFilter) -> Result<Vec<GuestRow>>;
+
+    /// Keeps the last request of a guest, in the place of the one before.
+    async fn keep_guest_request(&self, agent: AgentId, body: Vec<u8>) -> Result<()>;
+
+    /// The last request of a guest, as it was kept; `None` where there is none.
+    async fn guest_request(&self, agent: AgentId) -> Result<Option<Vec<u8>>>;
 
     /// Gives an agent another head, under its lease. One that no agent has any more is dropped.
     async fn change_head(&self, agent: AgentId, fence: Fence, head: Head) -> Result<()>;

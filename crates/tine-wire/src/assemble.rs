@@ -88,14 +88,16 @@ pub struct Assembled {
 pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) -> Assembled {
     let framer = framer(head.format);
     let layout = history.layout(framer);
-    let taken = head.splice.as_deref().map(|splice| Taken::of(splice, &layout));
+    let beginnings = head.splice.as_ref().map(|splice| splice.beginnings(history));
+    let taken = head.splice.as_deref().zip(beginnings.as_deref());
+    let taken = taken.map(|(splice, beginnings)| Taken::of(splice, &layout, beginnings));
     let most = match &taken {
         None => MARKS_MAX - usize::from(!head.slots.is_empty()),
         Some(taken) => taken.marks_left,
     };
     let places = Places::new(&layout, head.scheme).choose(options.points, most);
     let lifetimes = taken.as_ref().map_or(options.lifetimes, |taken| taken.living(options));
-    let boundaries = boundaries(head, &layout, &places, lifetimes);
+    let boundaries = boundaries(head, (&layout, beginnings.as_deref()), &places, lifetimes);
     let mut marks: Vec<Mark> = match head.scheme {
         CacheScheme::Marks | CacheScheme::Breakpoints => {
             places.iter().map(|(_, mark)| *mark).collect()
@@ -116,7 +118,9 @@ pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) ->
             let first = marks.first().filter(|mark| mark.item < taken.messages);
             let in_it = first.map(|_| mark.clone());
             let rest = &marks[usize::from(in_it.is_some())..];
-            taken.splice.before(taken.messages, in_it).into_iter().for_each(|it| body.push(it));
+            let unmarked = taken.unmarked.clone().filter(|_| !marks.is_empty());
+            let before = unmarked.unwrap_or_else(|| taken.splice.before(taken.messages, in_it));
+            before.into_iter().for_each(|part| body.push(part));
             comma.due = taken.splice.continues(taken.messages);
             push_runs(&layout, (taken.messages, rest), &mark, &mut comma, &mut body);
         }
@@ -150,21 +154,26 @@ struct Taken<'a> {
     /// The number of marks that the request has left, and the longest lifetime that they may ask for.
     marks_left: usize,
     longest: Lifetime,
+    /// Its bytes without its last mark, where it has all that a request may have. The one that moves on is left to the messages behind it.
+    unmarked: Option<Vec<Bytes>>,
     /// The block on which a mark may still stand: the last one, where it takes one.
     last: Option<Mark>,
 }
 
 impl<'a> Taken<'a> {
-    fn of(splice: &'a Splice, layout: &Layout) -> Self {
-        let messages = splice.shared(layout);
+    fn of(splice: &'a Splice, layout: &Layout, beginnings: &[Hash]) -> Self {
+        let messages = splice.shared(beginnings);
         let (marks_left, longest) = splice.marks_left(messages);
-        let last = messages.checked_sub(1).and_then(|item| {
+        let is_full = marks_left == 0 && messages < layout.items();
+        let unmarked = is_full.then(|| splice.before_unmarked(messages)).flatten();
+        let marks_left = marks_left + usize::from(unmarked.is_some());
+        let last = messages.checked_sub(1).filter(|_| unmarked.is_none()).and_then(|item| {
             let (_, frame) = layout.frame(item);
             let block = frame.slots.last()?.block;
             let is_last = block + 1 == frame.blocks && splice.takes_mark(messages);
             is_last.then_some(Mark { item, block })
         });
-        Self { splice, messages, marks_left, longest, last }
+        Self { splice, messages, marks_left, longest, unmarked, last }
     }
 
     fn takes(&self, mark: Mark) -> bool {

@@ -1,35 +1,20 @@
 //! Requests that another program makes, as its conversation is recorded: the messages, and all else in its own bytes.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::Hash;
-use tine_model::{
-    Block, Boundary, BoundaryKind, CacheScheme, Lifetime, Message, Provider, Role, Segment,
-    ToolInput,
-};
+use tine_model::{Boundary, BoundaryKind, CacheScheme, Lifetime, Message, Provider, Segment};
 
-use crate::difference::{first_difference, head_identity};
+use crate::difference::first_difference;
+use crate::head::Head;
 use crate::head_parts::HeadParts;
+use crate::identity::{chained, identity, unlabelled};
 use crate::marks::LOOKBACK_BLOCKS;
 use crate::read_request::{ReadRequestError, read_request};
 use crate::splice::marks;
 use crate::strip;
-
-/// Settings of a request that no cache looks at: names of the person, the turn or the like, and what only shapes the reply. Source:
-/// Anthropic, "Prompt caching", what invalidates the cache.
-const LABELS: [&str; 11] = [
-    "metadata",
-    "client_metadata",
-    "prompt_cache_key",
-    "user",
-    "safety_identifier",
-    "service_tier",
-    "stop",
-    "stop_sequences",
-    "temperature",
-    "top_k",
-    "top_p",
-];
 
 /// A request of another program.
 #[derive(Debug, Clone)]
@@ -78,8 +63,30 @@ impl GuestRequest {
         let messages: Vec<GuestMessage> = messages.into_iter().enumerate().map(read).collect();
         let settings = splice.settings_json();
         let (head, _) = read_request(provider, None, &settings)?;
-        let before = head_identity(split.format(), &unlabelled(&settings));
-        Ok(Self { head, messages, settings, before, scheme: parts.scheme })
+        Ok(Self { head, messages, settings, before: splice.identity(), scheme: parts.scheme })
+    }
+
+    /// Returns the same request with HTTP headers without which it is another one. They are kept with its head.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Vec<(String, String)>) -> Self {
+        self.head.sent = self.head.sent.map(|sent| Arc::new(sent.with_headers(headers)));
+        self
+    }
+
+    /// The headers that were given it.
+    pub fn headers(&self) -> &[(String, String)] {
+        self.head.sent.as_ref().map_or(&[], |sent| sent.headers())
+    }
+
+    /// A head that begins with a whole request of another program, for a fork that goes on from it. Replies are streamed.
+    pub fn whole_head(
+        provider: Provider,
+        body: &[u8],
+        headers: &[(String, String)],
+    ) -> Result<Head, ReadRequestError> {
+        let (parts, _) = read_request(provider, None, body)?;
+        let sent = parts.sent.as_ref().map(|sent| Arc::new(sent.with_headers(headers.to_vec())));
+        Ok(Head::render(HeadParts { sent, ..parts }.streamed()))
     }
 
     /// The request without its messages, as one JSON object.
@@ -176,80 +183,6 @@ impl GuestRequest {
 struct Settings<'a> {
     #[serde(borrow, default)]
     tools: Vec<&'a RawValue>,
-}
-
-/// The body without labels.
-fn unlabelled(body: &[u8]) -> Vec<u8> {
-    let cut = || {
-        let raw: &RawValue = serde_json::from_slice(body).ok()?;
-        let members = strip::members(raw).ok()?;
-        let is_label =
-            |key: &RawValue| LABELS.iter().any(|label| key.get().trim_matches('"') == *label);
-        let mut cuts = Vec::new();
-        strip::cut_members(raw.get(), &members, is_label, &mut cuts);
-        Some(strip::remaining(raw.get(), &cuts).into_bytes())
-    };
-    cut().unwrap_or_else(|| body.to_vec())
-}
-
-/// Identity of a message by what it says: who speaks, and the blocks. Equal for a reply and for the message in which a program sends it
-/// back, however its JSON is written; members that no block has, and cache marks, do not count.
-pub fn identity(message: &Message) -> Hash {
-    let mut hasher = blake3::Hasher::new();
-    let role = match message.role() {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::System => "system",
-    };
-    part(&mut hasher, role);
-    blocks(&mut hasher, message.blocks());
-    *hasher.finalize().as_bytes()
-}
-
-fn blocks(hasher: &mut blake3::Hasher, blocks: &[Block]) {
-    for block in blocks {
-        match block {
-            Block::Text(text) => parts(hasher, &["text", text]),
-            Block::Thinking { text, signature } => {
-                parts(hasher, &["thinking", text, signature.as_deref().unwrap_or_default()]);
-            }
-            Block::RedactedThinking(data) => parts(hasher, &["redacted", data]),
-            Block::ToolUse { id, name, input } => {
-                let input = match input {
-                    ToolInput::Valid(input) => plain(input.as_str()),
-                    ToolInput::Invalid(_) => "{}".to_owned(),
-                };
-                parts(hasher, &["call", &id.0, name, &input]);
-            }
-            Block::ToolResult { call, content, is_error } => {
-                parts(hasher, &["result", &call.0, if *is_error { "error" } else { "" }]);
-                self::blocks(hasher, content);
-                part(hasher, "end");
-            }
-            Block::Image(json) => parts(hasher, &["image", &plain(json.as_str())]),
-            Block::Document(json) => parts(hasher, &["document", &plain(json.as_str())]),
-            Block::Unknown(json) => parts(hasher, &["unknown", &plain(json.as_str())]),
-        }
-    }
-}
-
-fn parts(hasher: &mut blake3::Hasher, texts: &[&str]) {
-    texts.iter().for_each(|text| part(hasher, text));
-}
-
-/// The length is in it, so that no two lists are one text.
-fn part(hasher: &mut blake3::Hasher, text: &str) {
-    hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-}
-
-/// JSON without blanks, and with one way to write each text.
-fn plain(json: &str) -> String {
-    let value: Result<serde_json::Value, _> = serde_json::from_str(json);
-    value.map_or_else(|_| json.to_owned(), |value| value.to_string())
-}
-
-fn chained(before: &Hash, next: &Hash) -> Hash {
-    *blake3::Hasher::new_keyed(before).update(next).finalize().as_bytes()
 }
 
 #[cfg(test)]

@@ -88,6 +88,11 @@ impl Head {
         self.continued
     }
 
+    /// Returns true for a head that another program has sent, with or without messages.
+    pub fn is_sent(&self) -> bool {
+        self.splice.is_some()
+    }
+
     /// The number of messages in the request that the lineage goes on from in its own bytes; 0 for a head that was rendered.
     pub fn taken_over(&self) -> usize {
         self.splice.as_ref().map_or(0, |splice| splice.messages())

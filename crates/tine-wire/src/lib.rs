@@ -39,6 +39,7 @@ mod growing;
 mod guest;
 mod head;
 mod head_parts;
+mod identity;
 mod import;
 mod json;
 mod key;
@@ -77,12 +78,13 @@ pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
 pub use export::{ExportHead, ExportMessage, to_claude_code, to_codex};
 pub use failure::{Failure, FailureKind, decode_failure};
-pub use guest::{GuestMessage, GuestRequest, identity};
+pub use guest::{GuestMessage, GuestRequest};
 pub use head::{Head, HeadError};
 pub use head_parts::{
     HeadParts, HeadPartsError, SystemBlock, THINKING_BUDGET_MIN, ToolDeclaration, ToolOrder,
     efforts,
 };
+pub use identity::identity;
 pub use import::{
     CLEARED_RESULT, Carries, ConversationFormat, Counts, IMPORT_MESSAGES_MAX, ImportError,
     Imported, ImportedConversation, RecordedRequest, SessionOutline, Unrebuilt,

@@ -172,22 +172,24 @@ impl<'a> Places<'a> {
 
 /// The places of a request as the ledger knows them: the head's, the chosen ones, and those at which an earlier request may
 /// have left an entry that a lookup from one of these reaches. In order; no place twice.
+///
+/// `beginnings` are the identities of a conversation that another program has begun: its places are known by them, and not by bytes.
 pub(crate) fn boundaries(
     head: &Head,
-    layout: &Layout,
+    (layout, beginnings): (&Layout, Option<&[Hash]>),
     places: &[(BoundaryKind, Mark)],
     lifetimes: Lifetimes,
 ) -> Vec<Boundary> {
     let marked = head.scheme != CacheScheme::Automatic;
     let mut found = vec![Boundary {
         kind: BoundaryKind::Head,
-        hash: head.hash,
+        hash: beginnings.map_or(head.hash, |beginnings| beginnings[0]),
         bytes: head_len(head),
         items: 0,
         back: 0,
         mark: head_marks(head, lifetimes, 1).last().map(|mark| mark.lifetime),
     }];
-    let ends = Ends::new(head, layout);
+    let ends = Ends::new(head, (layout, beginnings));
     let mut before = None;
     for (kind, place) in places {
         found.extend(ends.within_reach(before, *place));
@@ -210,12 +212,13 @@ fn head_len(head: &Head) -> u64 {
 struct Ends<'a> {
     head: &'a Head,
     layout: &'a Layout,
+    beginnings: Option<&'a [Hash]>,
     /// Length of everything before each run, as it is sent.
     before: Vec<u64>,
 }
 
 impl<'a> Ends<'a> {
-    fn new(head: &'a Head, layout: &'a Layout) -> Self {
+    fn new(head: &'a Head, (layout, beginnings): (&'a Layout, Option<&'a [Hash]>)) -> Self {
         let mut length = head_len(head);
         // The first message of a list goes without the comma that stands before it in its run.
         let mut unsent = u64::from(!head.continued);
@@ -228,7 +231,7 @@ impl<'a> Ends<'a> {
             length += bytes;
             before
         });
-        Self { head, layout, before: before.collect() }
+        Self { head, layout, beginnings, before: before.collect() }
     }
 
     /// Places between `after` and `mark` that a lookup from `mark` can find: where the tail or the fork point of an earlier
@@ -274,21 +277,34 @@ impl<'a> Ends<'a> {
 
     fn boundary(&self, kind: BoundaryKind, place: Mark, back: usize) -> Boundary {
         let (run, frame) = self.layout.frame(place.item);
-        let (rolling, within) = match cut(&frame, place.block) {
-            None => (self.layout.hash_at(place.item + 1), frame.end),
+        let (hash, within) = match cut(&frame, place.block) {
+            None => (self.hash_at(place.item + 1), frame.end),
             Some(offset) => {
                 let end = frame.begin + offset;
                 let part = self.layout.runs()[run].bytes().slice(frame.begin..end);
-                (part_hash(&self.layout.hash_at(place.item), &part), end)
+                (self.hash_within(place.item, &part), end)
             }
         };
-        Boundary {
-            kind,
-            hash: part_hash(&self.head.hash, &rolling),
-            bytes: self.before[run] + within as u64,
-            items: place.item + 1,
-            back,
-            mark: None,
+        let bytes = self.before[run] + within as u64;
+        Boundary { kind, hash, bytes, items: place.item + 1, back, mark: None }
+    }
+
+    /// Identity of the head and the first `items` messages.
+    fn hash_at(&self, items: usize) -> Hash {
+        match self.beginnings {
+            Some(beginnings) => beginnings[items],
+            None => part_hash(&self.head.hash, &self.layout.hash_at(items)),
+        }
+    }
+
+    /// The same with a part of the next message.
+    fn hash_within(&self, items: usize, part: &[u8]) -> Hash {
+        match self.beginnings {
+            Some(beginnings) => part_hash(&beginnings[items], part),
+            None => {
+                let rolling = part_hash(&self.layout.hash_at(items), part);
+                part_hash(&self.head.hash, &rolling)
+            }
         }
     }
 }

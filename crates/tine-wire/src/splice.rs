@@ -1,23 +1,25 @@
 //! Requests that go on from one that another program has sent, in its bytes.
 //!
 //! The head of such a lineage holds the whole request. What of a history that request held goes out in the bytes that it came
-//! in; what was said since is framed as usual and stands where its messages end. How much of a history it held is found by hash,
-//! so a history that was rewound or rewritten takes over what is left of it, and no more.
+//! in; what was said since is framed as usual and stands where its messages end. How much of a history it held is found by
+//! [identity](crate::identity()), so a history that was rewound or rewritten takes over what is left of it, and no more.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tine_history::{Hash, History, Item, Layout};
+use tine_history::{Hash, History, Item};
 use tine_model::{CacheScheme, EntryId, Lifetime, Message, WireFormat};
 
 use crate::head::Head;
 use crate::head_parts::HeadParts;
+use crate::identity::{beginning, beginnings};
 use crate::marks::MARKS_MAX;
 use crate::read_request::{ReadRequestError, read_turns};
 use crate::split::SplitRequest;
-use crate::{framer, json, strip};
+use crate::{json, strip};
 
 /// A request and the messages that were read of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +28,8 @@ pub(crate) struct Splice {
     /// Numbers of elements of the list that stand for the first messages of the history: of none, of one, and so on. A system prompt
     /// among them stands before the first.
     ends: Vec<usize>,
-    /// The rolling hash of the history after as many messages.
-    hashes: Vec<Hash>,
+    /// Identities of the request up to the end of as many messages. The first is that of all before them.
+    identities: Vec<Hash>,
     /// HTTP headers without which the request is another one, such as a provider's beta headers.
     headers: Vec<(String, String)>,
 }
@@ -46,10 +48,15 @@ impl Splice {
             entry: EntryId(index as i64 + 1),
             message: Arc::new(message.clone()),
         };
-        let mut history = History::from_items(messages.iter().enumerate().map(item).collect());
-        let layout = history.layout(framer(split.format()));
-        let hashes = (0..=messages.len()).map(|items| layout.hash_at(items)).collect();
-        Ok((Self { split, ends, hashes, headers: Vec::new() }, turns.system, messages))
+        let history = History::from_items(messages.iter().enumerate().map(item).collect());
+        let settings = settings_json(&split, ends[0]);
+        let identities = beginnings(beginning(split.format(), &settings), &history);
+        Ok((Self { split, ends, identities, headers: Vec::new() }, turns.system, messages))
+    }
+
+    /// Identity of all that stands before the messages.
+    pub(crate) fn identity(&self) -> Hash {
+        self.identities[0]
     }
 
     /// The elements of the list that make a message: its first one, and the one behind its last.
@@ -59,15 +66,20 @@ impl Splice {
 
     /// The number of messages that the request held.
     pub(crate) fn messages(&self) -> usize {
-        self.hashes.len() - 1
+        self.identities.len() - 1
     }
 
-    /// Returns the number of messages of a history that the request held.
-    pub(crate) fn shared(&self, layout: &Layout) -> usize {
-        let (mut same, mut limit) = (0, layout.items().min(self.hashes.len() - 1));
+    /// Identities of the beginnings of a history behind this head: of none of its messages, of one, and so on.
+    pub(crate) fn beginnings(&self, history: &History) -> Vec<Hash> {
+        beginnings(self.identity(), history)
+    }
+
+    /// Returns the number of messages of a history that the request held. They are known by [`Self::beginnings`].
+    pub(crate) fn shared(&self, history: &[Hash]) -> usize {
+        let (mut same, mut limit) = (0, history.len().min(self.identities.len()) - 1);
         while same < limit {
             let middle = (same + limit).div_ceil(2);
-            if layout.hash_at(middle) == self.hashes[middle] {
+            if history[middle] == self.identities[middle] {
                 same = middle
             } else {
                 limit = middle - 1
@@ -84,6 +96,20 @@ impl Splice {
             None => vec![before],
             Some((place, mark)) => vec![before.slice(..place), mark, before.slice(place..)],
         }
+    }
+
+    /// The request up to the end of as many messages, without the marks of the last of them that has any. `None` where none has.
+    pub(crate) fn before_unmarked(&self, messages: usize) -> Option<Vec<Bytes>> {
+        let elements: Vec<&str> = self.split.elements().collect();
+        for element in (self.ends[0]..self.ends[messages]).rev() {
+            let raw: &RawValue = serde_json::from_str(elements[element]).ok()?;
+            let Cow::Owned(unmarked) = strip::without_marks(raw).ok()? else { continue };
+            let (before, start) =
+                (self.split.before(self.ends[messages]), self.split.start(element));
+            let behind = before.slice(start + elements[element].len()..);
+            return Some(vec![before.slice(..start), unmarked.into(), behind]);
+        }
+        None
     }
 
     /// Returns true if a mark may stand on the last block of the message before the place.
@@ -136,10 +162,10 @@ impl Splice {
 
     /// A head that begins every request of the lineage with this one.
     pub(crate) fn head(self: Arc<Self>, scheme: CacheScheme, model: Option<String>) -> Head {
-        let (before, behind) = (self.split.before(self.ends[0]), self.split.behind());
+        let before = self.split.before(self.ends[0]);
         let mut hasher = blake3::Hasher::new();
-        // Both lengths are in it, so that no two pairs are one text.
-        hasher.update(&(before.len() as u64).to_le_bytes()).update(&before).update(&behind);
+        // A head is stored under its hash, and two requests of one program have the same beginning.
+        hasher.update(self.split.body());
         if let Some(model) = &model {
             hasher.update(json::string(model).as_bytes());
         }
@@ -160,7 +186,7 @@ impl Splice {
 
     /// The request without its messages, as one JSON object.
     pub(crate) fn settings_json(&self) -> Vec<u8> {
-        [self.split.before(self.ends[0]), self.split.behind()].concat()
+        settings_json(&self.split, self.ends[0])
     }
 
     pub(crate) fn split(&self) -> &SplitRequest {
@@ -175,6 +201,11 @@ impl Splice {
     pub(crate) fn with_headers(self, headers: Vec<(String, String)>) -> Self {
         Self { headers, ..self }
     }
+}
+
+/// A request without its messages, of which `system` elements are its system prompt and stay.
+fn settings_json(split: &SplitRequest, system: usize) -> Vec<u8> {
+    [split.before(system), split.behind()].concat()
 }
 
 /// Returns the number of marks in a part of a request, and true if one of them is short-lived. What looks like a mark in the arguments of

@@ -48,6 +48,8 @@ pub(crate) struct File {
     dream: Option<DreamTable>,
     away: Option<AwayTable>,
     #[serde(default)]
+    gateway: GatewayTable,
+    #[serde(default)]
     keys: BTreeMap<String, OneOrMany>,
     #[serde(default)]
     terminal: TerminalTable,
@@ -171,6 +173,14 @@ pub(crate) struct AwayTable {
     pub(crate) after: Option<String>,
     /// Has a model write a summary besides; without it only while the session's cache is warm.
     pub(crate) model: Option<String>,
+}
+
+/// Other programs' requests that pass a gateway.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GatewayTable {
+    /// `ask`, `never` or `always`.
+    pub(crate) borrow_credentials: Option<String>,
 }
 
 /// How commands are confined.
@@ -380,6 +390,8 @@ pub(crate) struct Config {
     pub(crate) worktree: WorktreeTable,
     pub(crate) dream: DreamTable,
     pub(crate) away: AwayTable,
+    /// The user's word on forks that use the credentials of another program: `ask`, `never` or `always`.
+    pub(crate) borrow_credentials: Option<Setting<String>>,
     /// What keys do in the terminal.
     pub(crate) keys: BTreeMap<String, Vec<String>>,
     pub(crate) terminal: TerminalTable,
@@ -502,6 +514,7 @@ impl Config {
         set(&mut self.stream, file.stream, &origin);
         set(&mut self.repl, file.repl, &origin);
         set(&mut self.compact, file.compact, &origin);
+        set(&mut self.borrow_credentials, file.gateway.borrow_credentials, &origin);
         let asking = file.permissions;
         set(&mut self.asking.deadline, asking.deadline, &origin);
         set(&mut self.patience, file.requests.patience, &origin);

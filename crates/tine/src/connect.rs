@@ -1,19 +1,21 @@
 //! From a model's name to a client: a provider over HTTP, or the simulator inside this process.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tine_gateway::{Format, lent_base_url};
 use tine_llm::{
     HttpClient, HttpLimits, HttpOptions, HttpOverrides, LlmClient, LlmError, RateGates, Secret,
 };
-use tine_model::{AgentId, ModelRef, Provider, Served};
-use tine_runtime::{ConnectError, Connector, Ids, Ports};
+use tine_model::{AgentId, ModelRef, Provider, Served, WireFormat};
+use tine_runtime::{ConnectError, Connector, GuestRow, Ids, Lent, Ports};
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tokio::sync::Mutex;
 
+use crate::borrow::{Borrowing, is_agreed, is_listening};
 use crate::config::{Config, ProviderTable, Setting};
 use crate::credentials::Credentials;
 use crate::durations::duration;
@@ -48,8 +50,10 @@ pub(crate) struct Models {
     simulators: Mutex<HashMap<String, SimServer>>,
     /// One rate gate an account and model, for all agents of this process.
     gates: RateGates,
-    /// One client a model: runs that follow each other share its connections.
-    clients: StdMutex<HashMap<ModelRef, Arc<HttpClient>>>,
+    /// One client a model and way: runs that follow each other share its connections. The way is the account of another program whose
+    /// gateway is used, and empty for tine's own.
+    clients: StdMutex<HashMap<(ModelRef, String), Arc<HttpClient>>>,
+    borrowing: Borrowing,
     /// The word of the user's own servers on themselves.
     servers: Servers,
     /// The addresses at which the simulators listen, by scenario.
@@ -65,7 +69,8 @@ impl Models {
     /// Clients as these settings say.
     pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
         let models = Self::new(config.providers.clone(), limits(config)?);
-        Ok(Self { credentials: config.credentials.clone(), ..models })
+        let borrowing = Borrowing::of(config.borrow_credentials.as_ref())?;
+        Ok(Self { credentials: config.credentials.clone(), borrowing, ..models })
     }
 
     pub(crate) fn new(providers: BTreeMap<String, ProviderTable>, limits: HttpLimits) -> Self {
@@ -78,6 +83,7 @@ impl Models {
             simulators: Mutex::default(),
             gates: RateGates::default(),
             clients: StdMutex::default(),
+            borrowing: Borrowing::default(),
             servers: Servers::default(),
             simulated: StdMutex::default(),
             process,
@@ -102,8 +108,40 @@ impl Models {
 
     /// From now on, requests for this model go to this address, without a key: those that are set belong to somebody else.
     pub(crate) fn found_at(&self, model: ModelRef, base_url: String) {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&model);
+        let own = (model.clone(), String::new());
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&own);
         self.found.write().unwrap_or_else(PoisonError::into_inner).insert(model, base_url);
+    }
+
+    /// The user's word on credentials of other programs.
+    pub(crate) fn borrowing(&self) -> Borrowing {
+        self.borrowing
+    }
+
+    /// Returns true where tine has a key of its own for the server that answers a guest.
+    fn has_own_key(&self, model: &ModelRef, guest: &GuestRow) -> bool {
+        let same =
+            |base_url: &str| base_url.trim_end_matches('/') == guest.upstream.trim_end_matches('/');
+        let own = self.options(model);
+        own.is_ok_and(|options| options.key.is_some() && same(&options.base_url))
+    }
+
+    fn kept(
+        &self,
+        options: HttpOptions,
+        way: (&str, Option<&Path>),
+    ) -> Result<Arc<dyn LlmClient>, ConnectError> {
+        let key = (options.model.clone(), way.0.to_owned());
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(Arc::clone(client) as Arc<dyn LlmClient>);
+        }
+        let client = Arc::new(HttpClient::through(options, &self.gates, way.1)?);
+        if clients.len() >= CLIENTS_MAX {
+            clients.clear();
+        }
+        clients.insert(key, Arc::clone(&client));
+        Ok(client)
     }
 
     /// What is wrong with the address of a provider, as the settings and the environment have it. Nobody is asked.
@@ -197,16 +235,46 @@ impl Connector for Models {
             Provider::Sim => self.simulator(model).await?,
             _ => self.ready_options(model).await?,
         };
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients.get(model) {
-            return Ok(Arc::clone(client) as Arc<dyn LlmClient>);
+        self.kept(options, ("", None))
+    }
+
+    async fn connect_guest(
+        &self,
+        model: &ModelRef,
+        guest: &GuestRow,
+    ) -> Result<Arc<dyn LlmClient>, ConnectError> {
+        if self.has_own_key(model, guest) {
+            return self.connect(model).await;
         }
-        let client = Arc::new(HttpClient::new(options, &self.gates)?);
-        if clients.len() >= CLIENTS_MAX {
-            clients.clear();
+        let GuestRow { host, upstream, account, gateway, .. } = guest.clone();
+        let lent = Lent { host, upstream, account, gateway: gateway.unwrap_or_default() };
+        let socket = Path::new(&lent.gateway);
+        if !is_listening(socket).await {
+            return Err(ConnectError::NoGateway(lent));
         }
-        clients.insert(model.clone(), Arc::clone(&client));
-        Ok(client)
+        let is_agreed = match self.borrowing {
+            Borrowing::Always => true,
+            Borrowing::Never => false,
+            Borrowing::Ask => is_agreed(&lent),
+        };
+        if !is_agreed {
+            return Err(ConnectError::NotLent(lent));
+        }
+        let format = match model.provider.format() {
+            WireFormat::Anthropic => Format::Anthropic,
+            WireFormat::OpenAiChat
+            | WireFormat::OpenAiChatParts
+            | WireFormat::OpenAiResponses
+            | WireFormat::Gemini => Format::OpenAi,
+        };
+        let base_url = lent_base_url(&lent.account, format);
+        let limits = self.limits.clone();
+        let options = HttpOptions { model: model.clone(), base_url, key: None, limits };
+        self.kept(options, (&lent.account, Some(socket)))
+    }
+
+    fn guest_account(&self, model: &ModelRef, guest: &GuestRow) -> String {
+        if self.has_own_key(model, guest) { self.account(model) } else { guest.account.clone() }
     }
 
     fn account(&self, model: &ModelRef) -> String {

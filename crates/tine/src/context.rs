@@ -45,12 +45,36 @@ pub(crate) struct Context {
 impl Context {
     /// The agent that a user means by `text`.
     pub(crate) async fn agent(&self, text: &str) -> Result<AgentId, Failure> {
-        Ok(self.runtime.resolve(text).await?)
+        match self.last_guest(text).await? {
+            Some(guest) => Ok(guest),
+            None => Ok(self.runtime.resolve(text).await?),
+        }
+    }
+
+    /// The last conversation of another program here, where `text` asks for it as `claude:last` does; `None` for any other text.
+    async fn last_guest(&self, text: &str) -> Result<Option<AgentId>, Failure> {
+        let hosts = [
+            ("claude:last", "claude-code", "Claude Code", "claude"),
+            ("codex:last", "codex", "Codex", "codex"),
+        ];
+        let Some((_, host, name, program)) = hosts.into_iter().find(|(last, ..)| *last == text)
+        else {
+            return Ok(None);
+        };
+        let last = self.runtime.last_guest(host, &self.directory).await?;
+        last.map(Some).ok_or_else(|| {
+            let directory = self.directory.display();
+            Failure::input(format!("no conversation of {name} in {directory} has passed a gateway"))
+                .hint(format!("`tine with {program}` starts it with one; `tine import {text}` takes over what it has kept itself"))
+        })
     }
 
     /// The agent that a user means by `text`, and an entry of it where `text` ends in one, as in `e0c8d1c9@2`: so lists write a fork
     /// point.
     pub(crate) async fn agent_at(&self, text: &str) -> Result<(AgentId, Option<EntryId>), Failure> {
+        if let Some(guest) = self.last_guest(text).await? {
+            return Ok((guest, None));
+        }
         let whole = self.runtime.resolve(text).await;
         let parts = text.rsplit_once('@').and_then(|(agent, entry)| {
             let is_number = entry.bytes().all(|byte| byte.is_ascii_digit());

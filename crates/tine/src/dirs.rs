@@ -45,6 +45,11 @@ impl Dirs {
         self.database.with_file_name("history.jsonl")
     }
 
+    /// The sockets by which forks reach gateways. Beside the database, where no agent's command reads or writes.
+    pub(crate) fn gateways(&self) -> PathBuf {
+        self.database.with_file_name("gateways")
+    }
+
     /// The file in which simulators keep their caches.
     pub(crate) fn simulator_cache(&self) -> PathBuf {
         self.database.with_file_name("simulator-cache")
@@ -68,11 +73,12 @@ impl Dirs {
         };
         let database = ["", "-wal", "-shm", "-journal"].map(beside);
         let (servers, history) = (self.servers(), self.history());
-        let credentials = self.credentials();
+        let (credentials, gateways) = (self.credentials(), self.gateways());
         let history_lock = crate::history::lock_path(&history);
         let others = [
             &servers,
             &credentials,
+            &gateways,
             &history,
             &history_lock,
             &self.config_file,

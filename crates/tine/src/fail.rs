@@ -306,6 +306,12 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Connect(ConnectError::Key { .. }) => told.hint(
                 "try the command by hand; `tine login PROVIDER` stores another one, or a key",
             ),
+            RuntimeError::Connect(ConnectError::NotLent(_)) => told
+                .hint("`gateway.borrow_credentials = \"always\"` in your config.toml agrees; at a terminal, `tine fork` and `tine fan` ask")
+                .hint("`tine login PROVIDER` gives tine a key of its own"),
+            RuntimeError::Connect(ConnectError::NoGateway(_)) => told
+                .hint("`tine with` starts one: go on with the program's conversation in it, and fork then")
+                .hint("`tine login PROVIDER` gives tine a key of its own"),
             RuntimeError::ToolsRun(agent) => told
                 .hint(format!("`tine fork {} --at ENTRY` forks from before them", agent.short())),
             RuntimeError::NoDirective => Self { code: USAGE, ..told }.hint("give each worker a task with -d TEXT"),
@@ -328,7 +334,7 @@ impl From<RuntimeError> for Failure {
             RuntimeError::GuestRequest { .. } => told
                 .hint("the request itself was passed on; another version of the program may be needed"),
             RuntimeError::Guest(_) => told.hint(
-                "`tine show`, `tree`, `logs`, `cost`, `export` and `cache explain` read it; the program itself goes on with it",
+                "`tine fork` and `tine fan` fork it; `tine show`, `tree`, `logs`, `cost`, `export` and `cache explain` read it",
             ),
             RuntimeError::NotAsSent { .. } => told
                 .hint("without --as-sent its messages are taken behind a system prompt and tools of tine's own"),

@@ -2,6 +2,7 @@
 
 mod ask;
 mod away;
+mod borrow;
 mod budget;
 mod caching;
 mod cli;

@@ -17,6 +17,7 @@ use tine_runtime::{
 use tokio_util::sync::CancellationToken;
 
 use crate::away::{before_prompt, with_written};
+use crate::borrow;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
 use crate::confine::{line, of_agent, tell_widened, warn_of_gaps};
 use crate::context::Context;
@@ -100,6 +101,15 @@ impl<'a> Talk<'a> {
         let guarded = Guarded::new(context, limits, &screen, stdin_is_free)?;
         let format = if output.json { OutputFormat::Json } else { output.output_format };
         Ok(Self { context, limits, format, quiet: output.quiet, screen, guarded })
+    }
+
+    /// Finds out whether an agent's requests to a model can be sent at all, before something is made for them.
+    pub(crate) async fn reach(
+        &self,
+        record: &AgentRecord,
+        model: &ModelRef,
+    ) -> Result<(), Failure> {
+        borrow::reach(self.context, record, model).await
     }
 
     /// Finds out whether the model can be reached at all, before an agent is made for it.

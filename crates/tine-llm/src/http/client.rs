@@ -1,6 +1,7 @@
 //! The client for providers behind an address: it sends, and sends again where that is right.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -57,6 +58,16 @@ impl HttpClient {
     /// A client for one model. Connects to nothing yet. All clients of a process should get the same `gates`, so that those of one
     /// account and model share a gate.
     pub fn new(options: HttpOptions, gates: &RateGates) -> Result<Self, LlmError> {
+        Self::through(options, gates, None)
+    }
+
+    /// A client whose connections are made to a Unix socket, where one is given. The base URL must be one of plain HTTP then, and its host
+    /// means nothing.
+    pub fn through(
+        options: HttpOptions,
+        gates: &RateGates,
+        socket: Option<&Path>,
+    ) -> Result<Self, LlmError> {
         ensure_crypto();
         let HttpOptions { model, base_url, key, limits } = options;
         let address = Address::parse(&base_url)?;
@@ -75,6 +86,9 @@ impl HttpClient {
                 // Without TLS there is nothing to verify, and a container without certificates is no obstacle.
                 builder = builder.tls_certs_only([]);
             }
+        }
+        if let Some(socket) = socket {
+            builder = builder.unix_socket(socket.to_owned());
         }
         let client =
             builder.build().map_err(|error| LlmError::Setup { source: transport(error) })?;

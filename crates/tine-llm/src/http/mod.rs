@@ -20,6 +20,8 @@ pub use client::HttpClient;
 pub use crypto::ensure_crypto;
 pub use exchange::ERROR_BYTES_MAX;
 pub use gate::RateGates;
-pub use options::{GOOGLE_KEY_VARIABLE, HttpLimits, HttpOptions, HttpOverrides, RetryLimits};
+pub use options::{
+    GOOGLE_KEY_VARIABLE, HttpLimits, HttpOptions, HttpOverrides, RetryLimits, account,
+};
 pub use probe::{PROBE_WAIT_MAX, is_own_server, probe};
 pub use secret::Secret;

@@ -114,10 +114,7 @@ impl HttpOptions {
     /// Whose cache requests meet: the same for the same address and key, and telling nothing of the key. Providers keep caches
     /// apart by workspace, which a key belongs to.
     pub fn account(&self) -> String {
-        let mut hasher = blake3::Hasher::new_derive_key("tine account of a provider's cache");
-        hasher.update(self.base_url.trim_end_matches('/').as_bytes()).update(b"\n");
-        hasher.update(self.key.as_ref().map_or(&[], |key| key.expose().as_bytes()));
-        hasher.finalize().to_hex().to_string()
+        account(&self.base_url, self.key.as_ref().map_or("", |key| key.expose()))
     }
 
     /// The host, with its port where it is not the usual one of its scheme; `None` for an address that is none.
@@ -165,6 +162,14 @@ impl HttpOptions {
         let limits = overrides.limits.unwrap_or_default();
         Ok(Self { model: model.clone(), base_url, key, limits })
     }
+}
+
+/// The account of a key at an address, as [`HttpOptions::account`] tells it.
+pub fn account(base_url: &str, key: &str) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("tine account of a provider's cache");
+    hasher.update(base_url.trim_end_matches('/').as_bytes()).update(b"\n");
+    hasher.update(key.as_bytes());
+    hasher.finalize().to_hex().to_string()
 }
 
 /// Whether a provider answers requests in a format. A lineage keeps the format that it began with, so this may be another one

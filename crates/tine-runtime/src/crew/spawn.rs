@@ -81,7 +81,7 @@ impl Runtime {
         let snapshot = spawner.snapshot.filter(|_| is_in_memory);
         let model =
             unborn.first().map_or(&parent.settings.model, |child| &child.agent.settings.model);
-        let llm = self.ports().models.connect(model).await?;
+        let llm = self.client_of(parent, model).await?;
         let made = self.bear(&births, unborn).await?.forked.into_iter().next();
         let (lease, record) = match made {
             Some(Forked { lease: Some(lease), record, .. }) => (lease, record),

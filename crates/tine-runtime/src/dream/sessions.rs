@@ -47,7 +47,7 @@ impl Runtime {
         if conversation.history().is_empty() {
             return Ok(false);
         }
-        let lane = self.lane(&session.settings.model, caching).await?;
+        let lane = self.lane_of_agent(session, &session.settings.model, caching).await?;
         let expected = lane.expect(&child_places(&mut conversation, ""), self.now_ms());
         Ok(expected.read > 0 && expected.read >= expected.prefix / 2)
     }

@@ -13,6 +13,7 @@ use tine_store::{
 };
 use tine_wire::{Decoder, GuestMessage, GuestRequest, Head, Reply, decode_reply, identity};
 
+use super::fork::packed;
 use super::line::{Line, Said};
 use super::place::Place;
 use super::{ASIDES_MAX, GuestReply, GuestSent, Guests, HostSession};
@@ -59,7 +60,17 @@ pub(super) struct Aside {
 pub(super) struct Asked {
     request: GuestRequest,
     session: HostSession,
+    way: Way,
+    /// As it was sent, until it is kept.
+    body: Vec<u8>,
     at_ms: i64,
+}
+
+/// The way of a request to its provider.
+struct Way {
+    account: String,
+    upstream: String,
+    gateway: Option<String>,
 }
 
 impl Under {
@@ -73,9 +84,11 @@ impl Under {
 
 impl Guests {
     pub(super) async fn read(&mut self, sent: GuestSent) -> Result<Under, RuntimeError> {
-        let GuestSent { provider, account, session, body, at_ms, .. } = sent;
+        let GuestSent { provider, session, body, at_ms, .. } = sent;
+        let way = Way { account: sent.account, upstream: sent.upstream, gateway: sent.gateway };
         let request = GuestRequest::read(provider, &body)
-            .map_err(|source| RuntimeError::GuestRequest { source: Box::new(source) })?;
+            .map_err(|source| RuntimeError::GuestRequest { source: Box::new(source) })?
+            .with_headers(sent.headers);
         // Programs that name their conversations ask for titles and the like in requests of one question, which need no tools.
         let has_reply = |one: &GuestMessage| one.message.role() == Role::Assistant;
         let is_question = !request.messages.iter().any(has_reply);
@@ -95,10 +108,10 @@ impl Guests {
         };
         let (anchor, difference) = before.unwrap_or((0, None));
         let boundaries = request.boundaries(anchor);
-        let lane = self.lane(&request, &account).await?;
+        let lane = self.lane(&request, &way.account).await?;
         let watched = lane.begin(&boundaries, None, at_ms);
         let body_bytes = body.len() as u64;
-        let asked = Asked { request, session, at_ms };
+        let asked = Asked { request, session, way, body, at_ms };
         Ok(Under { asked, body_bytes, watched, boundaries, difference, at })
     }
 
@@ -113,12 +126,18 @@ impl Guests {
         let At::Found(place) = under.at else { return Ok(()) };
         let all = under.asked.request.messages.len();
         let agent = self.write_at(&under.asked, place).await?;
+        self.keep_request(agent, std::mem::take(&mut under.asked.body)).await?;
         under.at = At::Written(agent, all);
         // They are in the log; what follows needs them no more.
         under.asked.request.messages.clear();
         self.settle_asides(&under.asked.session, agent).await?;
         self.forget();
         Ok(())
+    }
+
+    /// Keeps a request for forks of the guest.
+    async fn keep_request(&self, agent: AgentId, body: Vec<u8>) -> Result<(), RuntimeError> {
+        Ok(self.runtime.store().keep_guest_request(agent, packed(&body)).await?)
     }
 
     async fn write_at(&mut self, asked: &Asked, place: Place) -> Result<AgentId, RuntimeError> {
@@ -217,9 +236,10 @@ impl Guests {
 
     /// Writes a request down as a conversation of one question: no other has come of it.
     pub(super) async fn write_aside(&mut self, aside: Aside) -> Result<(), RuntimeError> {
-        let Aside { asked, row, cache, reply } = aside;
+        let Aside { mut asked, row, cache, reply } = aside;
         let place = self.place(&asked.session, &asked.request).await?;
         let agent = self.write_at(&asked, place).await?;
+        self.keep_request(agent, std::mem::take(&mut asked.body)).await?;
         if let Some(reply) = reply {
             let all = asked.request.messages.len();
             self.write_said(&asked, (agent, all), &[reply]).await?;
@@ -348,10 +368,12 @@ impl Guests {
         fence: Fence,
     ) -> Result<(), RuntimeError> {
         let Some(line) = self.lines.get_mut(&agent) else { return Ok(()) };
-        if asked.request.first_difference(&line.settings).is_none() {
+        let headers = asked.request.headers();
+        if asked.request.first_difference(&line.settings).is_none() && line.headers == headers {
             return Ok(());
         }
         line.settings = asked.request.settings().to_vec();
+        line.headers = headers.to_vec();
         self.runtime.store().change_head(agent, fence, stored_head(&asked.request)).await?;
         Ok(())
     }
@@ -440,7 +462,8 @@ impl Guests {
             settings: asked.request.head.settings.clone(),
             head: stored_head(&asked.request),
             directory: self.directory.to_string_lossy().into_owned(),
-            reach: Reach::open(),
+            // What forks of it may touch, unless a person widens it: the files are the other program's.
+            reach: Reach::read_only(),
             depth: 0,
         }
     }
@@ -450,7 +473,17 @@ impl Guests {
         line.used_ms = asked.at_ms;
         let HostSession { host, session, .. } = asked.session.clone();
         let first = line.messages.first().map_or([0; 32], |said| said.identity);
-        let row = GuestRow { agent, host, session, first, used_ms: asked.at_ms };
+        let Way { account, upstream, gateway } = &asked.way;
+        let row = GuestRow {
+            agent,
+            host,
+            session,
+            first,
+            upstream: upstream.clone(),
+            account: account.clone(),
+            gateway: gateway.clone(),
+            used_ms: asked.at_ms,
+        };
         Ok(self.runtime.store().note_guest(row).await?)
     }
 }
@@ -468,7 +501,8 @@ enum Written {
 impl Line {
     fn new(asked: &Asked, messages: Vec<Said>) -> Self {
         let settings = asked.request.settings().to_vec();
-        Self { messages, last: None, settings, used_ms: asked.at_ms }
+        let headers = asked.request.headers().to_vec();
+        Self { messages, last: None, settings, headers, used_ms: asked.at_ms }
     }
 
     fn extend(&mut self, agent: AgentId, ids: &[EntryId], messages: &[Message]) {

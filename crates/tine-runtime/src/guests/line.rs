@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub(super) last: Option<EntryId>,
     /// Its last request without the messages.
     pub(super) settings: Vec<u8>,
+    /// The HTTP headers that belong to it.
+    pub(super) headers: Vec<(String, String)>,
     pub(super) used_ms: i64,
 }
 
@@ -65,7 +67,8 @@ impl Guests {
             if record.standing != Standing::Guest || record.state == AgentState::Dead {
                 return Ok(None);
             }
-            let settings = self.runtime.frozen_head(&record).await?.to_json();
+            let head = self.runtime.frozen_head(&record).await?;
+            let (settings, headers) = (head.to_json(), head.headers().to_vec());
             let fold = self.runtime.fold(agent, None).await?;
             let own = fold.entries().iter().rev().find(|folded| folded.entry.agent == agent);
             let last = own.map(|folded| folded.entry.id);
@@ -76,7 +79,8 @@ impl Guests {
                 is_reply: item.message.role() == Role::Assistant,
             };
             let messages = fold.effective().map(said).collect();
-            let line = Line { messages, last, settings, used_ms: record.updated_ms };
+            let used_ms = record.updated_ms;
+            let line = Line { messages, last, settings, headers, used_ms };
             self.lines.insert(agent, line);
         }
         Ok(self.lines.get(&agent))

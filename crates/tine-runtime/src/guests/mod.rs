@@ -9,6 +9,7 @@
 //! The ledger of `tine-cache` judges each request, as for agents that tine runs.
 
 mod exchange;
+mod fork;
 mod host;
 mod line;
 mod place;
@@ -39,8 +40,14 @@ pub struct GuestSent {
     pub exchange: u64,
     /// The API that it is for.
     pub provider: Provider,
-    /// Tells the caches of two accounts or servers apart: an address, never a key.
+    /// Tells the caches of two accounts or servers apart: never a key.
     pub account: String,
+    /// Base URL that it goes on to.
+    pub upstream: String,
+    /// Path of the socket by which forks reach the gateway; `None` where it has none.
+    pub gateway: Option<String>,
+    /// HTTP headers without which it is another request, such as a provider's beta headers.
+    pub headers: Vec<(String, String)>,
     /// The program, and its own id of the conversation.
     pub session: HostSession,
     /// The body, decompressed.

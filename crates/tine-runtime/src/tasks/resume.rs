@@ -37,7 +37,7 @@ impl Runtime {
         let definition = view.task.definition.as_deref();
         let role = WorkerRole::of_task(definition, view.context, &options.crew.definitions)?;
         let record = self.store().agent(agent).await?;
-        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let llm = self.client_of(&record, &record.settings.model).await?;
         let root = self.root_of(&record).await?;
         let (lease, prompt) = match self.acquire(agent).await {
             Ok(lease) => (lease, Some(prompt)),

@@ -33,7 +33,7 @@ impl Program {
         }
     }
 
-    fn body(&self) -> Vec<u8> {
+    pub(crate) fn body(&self) -> Vec<u8> {
         let tool = |name: &&str| json!({"name": name, "input_schema": {"type": "object"}, "defer_loading": true});
         let tools: Vec<Value> = self.tools.iter().map(tool).collect();
         let mut messages = self.messages.clone();
@@ -48,7 +48,7 @@ impl Program {
         }
         let body = json!({
             "model": "claude-sonnet-5", "max_tokens": 100, "system": [{"type": "text", "text": "billing"}, {"type": "text", "text": self.system}],
-            "metadata": {"user_id": self.session}, "tools": tools, "messages": messages,
+            "metadata": {"user_id": self.session}, "tools": tools, "messages": messages, "stream": true,
         });
         body.to_string().into_bytes()
     }
@@ -80,6 +80,7 @@ pub(crate) fn reply(message: &Value, (written, read): (u64, u64)) -> GuestReply 
 pub(crate) struct Host {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) clock: FakeClock,
+    pub(crate) model: Arc<ScriptedModel>,
     pub(crate) guests: Guests,
     exchanges: u64,
     _home: tempfile::TempDir,
@@ -87,10 +88,15 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) async fn new() -> Self {
-        let House { home, clock, runtime, .. } = House::new(ScriptedModel::new(Vec::new())).await;
+        Self::with(ScriptedModel::new(Vec::new())).await
+    }
+
+    /// The model answers forks, and none of the program's requests.
+    pub(crate) async fn with(model: ScriptedModel) -> Self {
+        let House { home, clock, model, runtime, .. } = House::new(model).await;
         let runtime = Arc::new(runtime);
         let guests = Guests::new(Arc::clone(&runtime), home.path().to_owned());
-        Self { runtime, clock, guests, exchanges: 0, _home: home }
+        Self { runtime, clock, model, guests, exchanges: 0, _home: home }
     }
 
     /// Another gateway over the same store, which knows nothing yet.
@@ -102,7 +108,7 @@ impl Host {
         self.clock.now_ms()
     }
 
-    async fn sent(&mut self, program: &Program) -> u64 {
+    pub(crate) async fn sent(&mut self, program: &Program) -> u64 {
         self.exchanges += 1;
         let session = HostSession {
             host: "test".to_owned(),
@@ -114,6 +120,9 @@ impl Host {
             provider: Provider::Anthropic,
             account: "https://api.test".to_owned(),
             session,
+            upstream: "https://api.test".to_owned(),
+            gateway: None,
+            headers: vec![("anthropic-beta".to_owned(), "threads-of-tomorrow".to_owned())],
             body: program.body(),
             at_ms: self.clock.now_ms(),
         };

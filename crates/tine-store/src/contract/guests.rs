@@ -11,6 +11,9 @@ pub fn guest_of(number: u64, session: Option<&str>, first: u8) -> GuestRow {
         host: "some-agent".to_owned(),
         session: session.map(str::to_owned),
         first: [first; 32],
+        upstream: "https://api.invalid".to_owned(),
+        account: format!("account {number}"),
+        gateway: None,
         used_ms: number as i64,
     }
 }
@@ -32,13 +35,31 @@ pub async fn a_guest_is_found_by_its_session_and_by_its_first_message(
     let [one, two, three] = rows;
     assert_eq!(other.guests(session("some-agent", "s")).await?, [two.clone(), one.clone()]);
     assert_eq!(other.guests(session("another", "s")).await?, []);
-    assert_eq!(other.guests(GuestFilter::First([7; 32])).await?, [three, one.clone()]);
+    assert_eq!(other.guests(GuestFilter::First([7; 32])).await?, [three.clone(), one.clone()]);
+    let host = GuestFilter::Host("some-agent".to_owned());
+    assert_eq!(other.guests(host).await?, [three, two.clone(), one.clone()]);
+    assert_eq!(other.guests(GuestFilter::Host("another".to_owned())).await?, []);
     assert_eq!(other.guests(GuestFilter::Agent(agent_id(2))).await?, std::slice::from_ref(&two));
-    let again = GuestRow { used_ms: 9, ..one };
+    let gateway = Some("/run/gateway.sock".to_owned());
+    let again = GuestRow { used_ms: 9, account: "another".to_owned(), gateway, ..one };
     store.note_guest(again.clone()).await?;
     assert_eq!(other.guests(session("some-agent", "s")).await?, [again.clone(), two]);
     store.remove(Remove { agents: vec![agent_id(2)], dry_run: false, now_ms: 10 }).await?;
     assert_eq!(other.guests(session("some-agent", "s")).await?, [again]);
+    Ok(())
+}
+
+/// It goes with its guest.
+pub async fn the_last_request_of_a_guest_is_kept(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let agent = create(&*store, 1).await?;
+    assert_eq!(store.guest_request(agent).await?, None);
+    for body in [vec![0, 255, 1], vec![7; 300_000], Vec::new()] {
+        store.keep_guest_request(agent, body.clone()).await?;
+        assert_eq!(fixture.open().await?.guest_request(agent).await?, Some(body));
+    }
+    store.remove(Remove { agents: vec![agent], dry_run: false, now_ms: 10 }).await?;
+    assert_eq!(store.guest_request(agent).await?, None);
     Ok(())
 }
 

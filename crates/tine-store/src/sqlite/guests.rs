@@ -15,29 +15,38 @@ impl GuestStore for SqliteStore {
     async fn note_guest(&self, row: GuestRow) -> Result<()> {
         let mut write = self.connections.write().await?;
         let sql = sqlx::query(
-            "INSERT INTO guests (agent, host, session, first, used_ms) VALUES (?, ?, ?, ?, ?) \
-             ON CONFLICT (agent) DO UPDATE SET used_ms = excluded.used_ms",
+            "INSERT INTO guests (agent, host, session, first, upstream, account, gateway, used_ms) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent) DO UPDATE SET \
+             upstream = excluded.upstream, account = excluded.account, \
+             gateway = excluded.gateway, used_ms = excluded.used_ms",
         );
         let sql = sql.bind(row.agent.as_bytes().as_slice()).bind(row.host).bind(row.session);
-        write.run("guest", sql.bind(row.first.as_slice()).bind(row.used_ms)).await?;
+        let sql = sql.bind(row.first.as_slice()).bind(row.upstream).bind(row.account);
+        write.run("guest", sql.bind(row.gateway).bind(row.used_ms)).await?;
         write.commit().await
     }
 
     async fn guests(&self, filter: GuestFilter) -> Result<Vec<GuestRow>> {
         let sql = match filter {
             GuestFilter::Session { host, session } => {
-                let sql = "SELECT agent, host, session, first, used_ms FROM guests \
-                     WHERE host = ? AND session = ? ORDER BY used_ms DESC, agent LIMIT ?";
+                let sql = "SELECT agent, host, session, first, upstream, account, gateway, used_ms \
+                     FROM guests WHERE host = ? AND session = ? \
+                     ORDER BY used_ms DESC, agent LIMIT ?";
                 sqlx::query(sql).bind(host).bind(session)
             }
+            GuestFilter::Host(host) => {
+                let sql = "SELECT agent, host, session, first, upstream, account, gateway, used_ms \
+                     FROM guests WHERE host = ? ORDER BY used_ms DESC, agent LIMIT ?";
+                sqlx::query(sql).bind(host)
+            }
             GuestFilter::First(first) => {
-                let sql = "SELECT agent, host, session, first, used_ms FROM guests \
-                     WHERE first = ? ORDER BY used_ms DESC, agent LIMIT ?";
+                let sql = "SELECT agent, host, session, first, upstream, account, gateway, used_ms \
+                     FROM guests WHERE first = ? ORDER BY used_ms DESC, agent LIMIT ?";
                 sqlx::query(sql).bind(first.to_vec())
             }
             GuestFilter::Agent(agent) => {
-                let sql = "SELECT agent, host, session, first, used_ms FROM guests \
-                     WHERE agent = ? ORDER BY used_ms DESC, agent LIMIT ?";
+                let sql = "SELECT agent, host, session, first, upstream, account, gateway, used_ms \
+                     FROM guests WHERE agent = ? ORDER BY used_ms DESC, agent LIMIT ?";
                 sqlx::query(sql).bind(agent.as_bytes().to_vec())
             }
         };
@@ -47,10 +56,31 @@ impl GuestStore for SqliteStore {
                 host: row.get(1)?,
                 session: row.get(2)?,
                 first: row.bytes(3)?,
-                used_ms: row.get(4)?,
+                upstream: row.get(4)?,
+                account: row.get(5)?,
+                gateway: row.get(6)?,
+                used_ms: row.get(7)?,
             })
         };
         self.connections.read_all(sql.bind(GUESTS_MAX as i64)).await?.iter().map(decode).collect()
+    }
+
+    async fn keep_guest_request(&self, agent: AgentId, body: Vec<u8>) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        let sql = sqlx::query(
+            "INSERT INTO guest_requests (agent, body) VALUES (?, ?) \
+             ON CONFLICT (agent) DO UPDATE SET body = excluded.body",
+        );
+        let sql = sql.bind(agent.as_bytes().as_slice()).bind(body);
+        write.run("request of the guest", sql).await?;
+        write.commit().await
+    }
+
+    async fn guest_request(&self, agent: AgentId) -> Result<Option<Vec<u8>>> {
+        let sql = sqlx::query("SELECT body FROM guest_requests WHERE agent = ?");
+        let sql = sql.bind(agent.as_bytes().as_slice());
+        let mut read = self.connections.read().await?;
+        read.one(sql).await?.map(|row| row.get(0)).transpose()
     }
 
     async fn change_head(&self, agent: AgentId, fence: Fence, head: Head) -> Result<()> {

@@ -17,7 +17,7 @@ use crate::{Result, StoreError};
 const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each takes the database from one version to the next, and sets the version as its last act.
-const MIGRATIONS: [&str; 16] = [
+const MIGRATIONS: [&str; 17] = [
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_cache.sql"),
     include_str!("../../migrations/sqlite/0003_permissions.sql"),
@@ -34,6 +34,7 @@ const MIGRATIONS: [&str; 16] = [
     include_str!("../../migrations/sqlite/0014_titles.sql"),
     include_str!("../../migrations/sqlite/0015_failures.sql"),
     include_str!("../../migrations/sqlite/0016_guests.sql"),
+    include_str!("../../migrations/sqlite/0017_guest_requests.sql"),
 ];
 
 /// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.

@@ -47,13 +47,14 @@ const MEMBERS: &str = "WITH RECURSIVE above (id) AS (\
      FROM below JOIN agents a ON a.id = below.id ORDER BY a.seq";
 
 /// All that an agent has said and heard, beside its entries.
-const OF_AGENT: [(&str, &str); 8] = [
+const OF_AGENT: [(&str, &str); 9] = [
     ("permissions", "DELETE FROM permissions WHERE agent = ?1"),
     ("mail", "DELETE FROM mail WHERE recipient = ?1"),
     ("requests", "DELETE FROM requests WHERE agent = ?1"),
     ("task", "DELETE FROM tasks WHERE agent = ?1"),
     ("writers", "DELETE FROM writers WHERE agent = ?1"),
     ("guest", "DELETE FROM guests WHERE agent = ?1"),
+    ("request of the guest", "DELETE FROM guest_requests WHERE agent = ?1"),
     // One that is there is another agent's place as well, and stays for its sake.
     ("worktree", "DELETE FROM worktrees WHERE agent = ?1 AND removed_ms IS NOT NULL"),
     ("reservations", "DELETE FROM reservations WHERE agent = ?1"),

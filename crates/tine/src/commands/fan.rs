@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fork::ONLY_PLAIN;
 use crate::ask::Refusal;
+use crate::borrow;
 use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word};
 use crate::cli::FanArgs;
@@ -204,6 +205,8 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     if fork.is_priced() && !go_ahead(context, before).await? {
         return Ok(None);
     }
+    let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
+    borrow::reach(context, &record, model).await?;
     let confinement = of_workers(context, &args.spread.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, "each worker"));
     let directory = record.directory.clone();

@@ -83,7 +83,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?;
     if to_send.is_some() {
         let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
-        talk.connect(model).await?;
+        talk.reach(&record, model).await?;
     }
     if let (Some(notes), Some(told)) = (args.notes, &to_send) {
         budget::change(context, parent, args.limits.tree.changes()).await?;

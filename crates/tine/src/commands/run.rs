@@ -188,7 +188,7 @@ async fn slash_fork(
         let spec = to_price(parent, fork.at, told, args);
         go_ahead(context, Before { spec, args, json: false }).await?;
         let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
-        talk.connect(model).await?;
+        talk.reach(&record, model).await?;
     }
     let made = context.runtime.fork(ForkSpec { reach, ..fork }).await?;
     if !printed.quiet {

@@ -133,6 +133,8 @@ pub(super) fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         key
     } else if let Some(key) = worktree_key(&file.worktree) {
         key
+    } else if file.gateway != Default::default() {
+        "gateway"
     } else if file.away.is_some() {
         "away"
     } else if file.dream.is_some() {

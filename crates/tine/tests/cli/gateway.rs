@@ -92,8 +92,7 @@ fn what_another_agent_says_is_a_guest_to_be_read() {
     assert_eq!(explained["requests"][0]["verdict"], "cold");
     let today = home.json(&["cost", "--today", "--json"]);
     assert_eq!(today["total"]["requests"], 1);
-    for refused in [["fork", id, "hi"].as_slice(), &["compact", id], &["run", "--resume", id, "hi"]]
-    {
+    for refused in [["compact", id].as_slice(), &["run", "--resume", id, "hi"]] {
         let mut command = home.tine(refused);
         let ran = Ran::of(command.env("ANTHROPIC_API_KEY", "any"));
         let is_told = ran.stderr.contains("is a guest: another program holds its conversation");
@@ -103,6 +102,94 @@ fn what_another_agent_says_is_a_guest_to_be_read() {
     let store = std::fs::read(home.path().join("tine.db")).unwrap();
     let holds = |text: &str| store.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(holds("say it") && !holds("x-api-key"));
+}
+
+/// Another agent's conversation, whose gateway lives as long as this.
+struct Held {
+    child: std::process::Child,
+}
+
+impl Held {
+    /// Lets another agent, a tine with a home of its own, answer a prompt, and keeps the gateway until it is dropped.
+    fn answered(home: &Home, provider: &Server, prompt: &str) -> Self {
+        let with = ["with", "--base-url-env", "ANTHROPIC_BASE_URL", "--format", "anthropic"];
+        let tine = env!("CARGO_BIN_EXE_tine");
+        let script = "TINE_HOME=$HOME/other \"$0\" \"$@\" && echo ready && cat";
+        let run = ["run", "-q", prompt, "--model", "anthropic/claude-test"];
+        let arguments = [with.as_slice(), &["sh", "-c", script, tine], &run].concat();
+        let mut command = crate::crash::command(home, &arguments);
+        command.env("ANTHROPIC_BASE_URL", provider.field("anthropic"));
+        command.env("ANTHROPIC_API_KEY", "sk-lent").env("HOME", home.path());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let printed = BufReader::new(child.stdout.take().unwrap());
+        assert!(printed.lines().map_while(Result::ok).any(|line| line == "ready"));
+        Self { child }
+    }
+
+    /// The guest, once its reply is in the log.
+    fn guest(home: &Home) -> String {
+        tine_testkit::until_some("the guest", || {
+            let ran = home.ran(&["ps", "--json"]);
+            let agents: Value = serde_json::from_str(&ran.stdout).ok()?;
+            let id = agents[0]["id"].as_str()?.to_owned();
+            (home.ran(&["logs", &id]).stdout.lines().count() == 2).then_some(id)
+        })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_fork_of_another_agents_conversation_reads_it_from_the_cache() {
+    let home = Home::new();
+    let provider = Server::start(&home, &[]);
+    let long = format!("say it {}", "word ".repeat(6_000));
+    assert_eq!(answered(&home, &provider, &[], &long).code, 0);
+    let guest = Held::guest(&home);
+    // With a key of tine's own, which is that of the other agent.
+    let own = |arguments: &[&str]| {
+        let mut command = home.tine(arguments);
+        command.env("ANTHROPIC_BASE_URL", provider.field("anthropic"));
+        Ran::of(command.env("ANTHROPIC_API_KEY", "any"))
+    };
+    let fan = ["fan", &guest, "-d", "one", "-d", "two", "-d", "three", "-d", "four"];
+    let ran = own(&[fan.as_slice(), &["--plan", "parallel", "--json"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let first = &told["cache"]["first"];
+    let tokens = |name: &str| first[name].as_u64().unwrap_or(0);
+    let all = tokens("read") + tokens("write_short") + tokens("write_long") + tokens("uncached");
+    assert!(tokens("read") * 100 >= all * 90, "{first}");
+    let of_guest = own(&["fork", &guest, "Go on", "-q"]);
+    assert!(of_guest.code == 0 && of_guest.stdout.contains("Go on"), "{of_guest:?}");
+}
+
+#[test]
+fn forks_use_the_credentials_of_another_agent_once_that_is_agreed() {
+    let home = Home::new();
+    let folder = home.path().join("bodies");
+    let provider = Server::start(&home, &["--log-bodies", folder.to_str().unwrap()]);
+    let held = Held::answered(&home, &provider, "say it");
+    let guest = Held::guest(&home);
+    let fork = || home.ran(&["fork", &guest, "Go on", "-q"]);
+    check!(home.shown(&fork()), @"");
+    home.write("config.toml", "[gateway]\nborrow_credentials = \"never\"\n");
+    assert_eq!(fork().code, 42);
+    home.write("config.toml", "[gateway]\nborrow_credentials = \"always\"\n");
+    let ran = fork();
+    assert!(ran.code == 0 && ran.stdout.contains("Go on"), "{ran:?}");
+    assert_eq!(bodies(&folder).len(), 2);
+    let socket = home.path().join("gateways").read_dir().unwrap().next().unwrap().unwrap().path();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&socket.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    drop(held);
+    assert!(!socket.exists());
+    check!(home.shown(&fork()), @"");
 }
 
 #[test]

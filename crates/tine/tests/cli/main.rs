@@ -46,6 +46,7 @@ mod guard_shell;
 mod healing;
 mod hosts;
 mod hosts_gateway;
+mod hosts_guests;
 mod import_export;
 mod import_tools;
 mod leftovers;

@@ -1,6 +1,7 @@
 //! `tine with` and `tine gateway serve`: other programs' requests, passed on unchanged.
 
 mod codex;
+mod lend;
 mod record;
 
 use std::ffi::{OsStr, OsString};
@@ -10,13 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use tine_fork::host::{Ids as _, SystemIds};
-use tine_gateway::{Format, Gateway, GatewayError, Options, Threads};
+use tine_gateway::{Format, Gateway, GatewayError, Lending, Options, Threads};
 use tine_tools::{ProgramEnd, run_in_foreground};
 use tine_tui::figures::plural;
 
 use self::codex::CodexRoute;
+use self::lend::{Vault, socket_in, sweep};
 use self::record::{OnTrouble, Recorder, Upstreams, Written};
 use crate::cli::{GatewayArgs, GatewayFormat, GatewayServeArgs, WithArgs};
+use crate::dirs::Dirs;
 use crate::environment::{folder_of, variable};
 use crate::fail::Failure;
 use crate::inside;
@@ -106,7 +109,7 @@ pub(crate) async fn with(surroundings: Surroundings, args: WithArgs) -> Result<u
         let mut told = told_later.lock().unwrap_or_else(PoisonError::into_inner);
         told.get_or_insert_with(|| failure.message().to_owned());
     });
-    let recorder = recorder(surroundings, args.gateway, &mut options, on_trouble);
+    let recorder = recorder(surroundings, args.gateway, &mut options, on_trouble).await;
     let gateway = Gateway::start(options).await.map_err(|error| not_started(&error))?;
     let (mut arguments, mut variables) = (Vec::new(), Vec::new());
     match &told {
@@ -147,7 +150,7 @@ pub(crate) async fn serve(
 ) -> Result<u8, Failure> {
     let mut options = Options { port: args.port, ..options(args.gateway) };
     let on_trouble: OnTrouble = Arc::new(|failure| say_trouble(failure.message()));
-    let recorder = recorder(surroundings, args.gateway, &mut options, on_trouble);
+    let recorder = recorder(surroundings, args.gateway, &mut options, on_trouble).await;
     let gateway = Gateway::start(options).await.map_err(|error| not_started(&error))?;
     // Before anybody can know that it runs: who asks it to end at once is heard.
     let interrupted = interrupted()?;
@@ -168,8 +171,8 @@ pub(crate) async fn serve(
     Ok(0)
 }
 
-/// Begins to record what passes, unless that is not wanted.
-fn recorder(
+/// Begins to record what passes, unless that is not wanted. Forks of what is recorded have a way through the gateway.
+async fn recorder(
     surroundings: Surroundings,
     args: GatewayArgs,
     options: &mut Options,
@@ -178,8 +181,22 @@ fn recorder(
     if args.no_record {
         return None;
     }
-    let upstreams =
-        Upstreams { anthropic: options.anthropic.clone(), openai: options.openai.clone() };
+    let vault = Vault::default();
+    let mut socket = None;
+    // Without a socket the program goes on all the same; forks need a key of tine's then.
+    if let Ok(dirs) = Dirs::find(&variable) {
+        let directory = dirs.gateways();
+        sweep(&directory).await;
+        let path = socket_in(&directory);
+        options.lending = Lending::open(&path, vault.lender()).ok();
+        socket = options.lending.as_ref().map(|_| path.display().to_string());
+    }
+    let upstreams = Upstreams {
+        anthropic: options.anthropic.clone(),
+        openai: options.openai.clone(),
+        socket,
+        vault,
+    };
     let recorder = Recorder::start(surroundings, upstreams, args.keep_days, on_trouble);
     options.observer = Some(recorder.observer());
     Some(recorder)

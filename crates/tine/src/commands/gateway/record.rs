@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use super::lend::Vault;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::open::Surroundings;
@@ -29,6 +30,9 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// Longest wait at the end for what is still to be written: the store may be locked, or its disk gone.
 const FINISH_WAIT: Duration = Duration::from_secs(5);
+
+/// Headers without which a request is another one: with other beta features a provider reads another prompt.
+const OF_REQUEST: [&str; 2] = ["anthropic-beta", "openai-beta"];
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -69,11 +73,15 @@ struct Waiting {
     lost: AtomicU64,
 }
 
-/// Addresses of the providers.
-#[derive(Debug, Clone)]
+/// The way of requests, and of those of forks.
+#[derive(Clone)]
 pub(super) struct Upstreams {
+    /// Addresses of the providers.
     pub(super) anthropic: String,
     pub(super) openai: String,
+    /// Path of the socket for forks; `None` where there is none.
+    pub(super) socket: Option<String>,
+    pub(super) vault: Vault,
 }
 
 impl Recorder {
@@ -203,11 +211,25 @@ impl Writing {
                 self.unanswered.insert(exchange, body.len());
                 let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
                 let session = host_session(header, &body);
-                let account = match format {
-                    Format::Anthropic => self.upstreams.anthropic.clone(),
-                    Format::OpenAi => self.upstreams.openai.clone(),
+                let Upstreams { anthropic, openai, socket, vault } = &self.upstreams;
+                let upstream = match format {
+                    Format::Anthropic => anthropic,
+                    Format::OpenAi => openai,
                 };
-                let sent = GuestSent { exchange, provider, account, session, body, at_ms };
+                let kept = OF_REQUEST.iter().filter_map(|name| {
+                    Some(((*name).to_owned(), headers.get(*name)?.to_str().ok()?.to_owned()))
+                });
+                let sent = GuestSent {
+                    exchange,
+                    provider,
+                    account: vault.note(&session.host, upstream, &headers),
+                    upstream: upstream.clone(),
+                    gateway: socket.clone(),
+                    headers: kept.collect(),
+                    session,
+                    body,
+                    at_ms,
+                };
                 Ok(guests.sent(sent).await?)
             }
             Passed::Begun { exchange, status, headers } => {

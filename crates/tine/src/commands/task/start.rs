@@ -8,6 +8,7 @@ use tine_runtime::{ForkSpec, Inherit, Placement, Resumed, Spawn, TaskView};
 use super::background::{self, Begun};
 use super::named;
 use super::work::Work;
+use crate::borrow;
 use crate::budget;
 use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
 use crate::commands::listing;
@@ -59,6 +60,7 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
         return go_on(context, (&view, args.prompt), &args.how).await;
     }
     let record = context.runtime.agent(spawner).await?;
+    borrow::reach(context, &record, &record.settings.model).await?;
     let confinement = of_workers(context, &args.how.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, "the worker"));
     let reach = confinement.reach.clone();

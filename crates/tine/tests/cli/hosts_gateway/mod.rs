@@ -35,7 +35,7 @@ impl Way {
 }
 
 /// Variables of a host, or of tine before it.
-fn variables(home: &Home, provider: &Server) -> Vec<(&'static str, String)> {
+pub(crate) fn variables(home: &Home, provider: &Server) -> Vec<(&'static str, String)> {
     let mut variables = foreign::variables(&provider.field("anthropic"));
     variables.push(("OPENAI_BASE_URL", provider.field("openai")));
     variables.push(("TINE_HOME", home.path().to_str().unwrap().to_owned()));
@@ -44,14 +44,14 @@ fn variables(home: &Home, provider: &Server) -> Vec<(&'static str, String)> {
 }
 
 /// Starts `tine with`.
-fn with(home: &Home, provider: &Server, arguments: &[&str]) -> Running {
+pub(crate) fn with(home: &Home, provider: &Server, arguments: &[&str]) -> Running {
     let arguments = [&["with"], arguments].concat();
     let tine = Path::new(env!("CARGO_BIN_EXE_tine"));
     foreign::start(home, &variables(home, provider), tine, &arguments)
 }
 
 /// A simulator that answers from a scenario, and keeps the bodies in the home's folder of this name.
-fn provider(home: &Home, scenario: &str, folder: &str) -> Server {
+pub(crate) fn provider(home: &Home, scenario: &str, folder: &str) -> Server {
     let scenario = home.write("case.toml", scenario);
     let folder = home.path().join(folder);
     let (scenario, folder) = (scenario.to_str().unwrap(), folder.to_str().unwrap());
@@ -243,7 +243,7 @@ text = "It ran."
 text = "ok"
 "#;
 
-const CODEX_SETTINGS: &str = r#"
+pub(crate) const CODEX_SETTINGS: &str = r#"
 model = "gpt-test"
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
