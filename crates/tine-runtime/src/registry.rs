@@ -48,7 +48,8 @@ impl Runtime {
         self.send_from(None, agent, text).await
     }
 
-    /// Puts a message of an agent, or of the user (`None`), into an agent's mailbox.
+    /// Puts a message of an agent, or of the user (`None`), into an agent's mailbox. That of a guest waits there for its program
+    /// ([`Self::take_mail_of_session`]).
     pub async fn send_from(
         &self,
         sender: Option<AgentId>,
@@ -56,9 +57,6 @@ impl Runtime {
         text: String,
     ) -> Result<MailId, RuntimeError> {
         check_mail(&text)?;
-        if self.store().agent(agent).await?.standing == Standing::Guest {
-            return Err(RuntimeError::Guest(agent));
-        }
         let mail = NewMail {
             recipient: agent,
             sender,
@@ -84,7 +82,8 @@ impl Runtime {
     }
 
     /// Keeps a message of an agent, or of the user (`None`), until an agent is done with what it does: for a worker it is the next
-    /// task, for any other agent the next turn. One message at a time; none for a worker whose task has ended.
+    /// task, for any other agent the next turn. One message at a time; none for a worker whose task has ended, and none for a guest: nobody
+    /// here knows when its program is done.
     pub async fn send_next(
         &self,
         sender: Option<AgentId>,
@@ -92,6 +91,9 @@ impl Runtime {
         text: String,
     ) -> Result<(), RuntimeError> {
         check_mail(&text)?;
+        if self.store().agent(agent).await?.standing == Standing::Guest {
+            return Err(RuntimeError::Guest(agent));
+        }
         let task = self.store().task(agent).await?;
         if task.is_some_and(|task| task.status.is_final()) {
             return Err(RuntimeError::TaskEnded(agent));

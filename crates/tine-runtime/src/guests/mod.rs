@@ -12,6 +12,7 @@ mod exchange;
 mod fork;
 mod host;
 mod line;
+mod mail;
 mod place;
 
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,7 @@ use tine_store::{AgentFilter, GuestFilter, GuestRow};
 use self::exchange::Under;
 pub use self::host::{HostSession, host_session};
 use self::line::Line;
+pub use self::mail::TakenMail;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -3,6 +3,7 @@
 mod forks;
 mod host;
 mod law;
+mod mail;
 mod verdicts;
 
 use serde_json::{Value, json};
@@ -264,6 +265,6 @@ async fn guests_of_which_nothing_was_heard_go_with_all_below_them() {
 async fn a_guest_is_read_and_never_run() {
     let mut host = Host::new().await;
     let guest = host.turn(&mut Program::new("s"), "one", "two").await;
-    let refused = host.runtime.send(guest, "hi".to_owned()).await.unwrap_err();
+    let refused = host.runtime.send_next(None, guest, "hi".to_owned()).await.unwrap_err();
     insta::assert_snapshot!(refused.to_string().replace(&guest.to_string(), "ID"), @"agent ID is a guest: another program holds its conversation");
 }
