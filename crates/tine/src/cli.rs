@@ -43,7 +43,8 @@ pub(crate) use self::files::{
 };
 pub(crate) use self::front::{Refused, hint, parse};
 pub(crate) use self::gateway::{
-    GatewayArgs, GatewayCommand, GatewayFormat, GatewayServeArgs, WithArgs,
+    GatewayArgs, GatewayCommand, GatewayFormat, GatewayServeArgs, HookChangeArgs, HookHost,
+    WithArgs,
 };
 #[cfg(test)]
 pub(crate) use self::groups::GROUPS;

@@ -23,6 +23,7 @@ mod environment;
 mod fail;
 mod history;
 mod inside;
+mod install;
 mod instructions;
 mod interrupt;
 mod keep_model;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use tine_model::{AgentId, AgentState};
+use tine_model::{AgentId, AgentState, Standing};
 use tine_runtime::{ForkWords, RuntimeError};
 
 use super::hands::Hands;
@@ -56,10 +56,13 @@ impl Hands {
         Ok(agent)
     }
 
-    /// Lets an agent read its mail, now or at its next turn.
+    /// Lets an agent read its mail, now or at its next turn. That of a guest waits for its program.
     pub(super) async fn wake(self: &Arc<Self>, agent: AgentId) -> Result<(), RuntimeError> {
-        let state = self.runtime().agent(agent).await?.state;
-        let runs_elsewhere = state == AgentState::Running;
+        let record = self.runtime().agent(agent).await?;
+        if record.standing == Standing::Guest {
+            return Ok(());
+        }
+        let runs_elsewhere = record.state == AgentState::Running;
         if !self.runs.write_to(agent) && !runs_elsewhere && self.has_mail(agent).await {
             self.run(agent, None).await;
         }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::trusts_nothing;
 use crate::manual::examples;
 
 /// APIs that the gateway passes on.
@@ -61,6 +62,38 @@ pub(crate) enum GatewayCommand {
     /// Pass requests on until Ctrl+C, for programs that are started elsewhere
     #[command(after_help = examples::GATEWAY_SERVE)]
     Serve(GatewayServeArgs),
+    /// Hand reports and messages to the next prompt of Claude Code or Codex
+    #[command(after_help = examples::GATEWAY_HOOK)]
+    Hook,
+    /// Put that hook into the settings of a host, for all projects
+    #[command(after_help = examples::GATEWAY_INSTALL, arg = trusts_nothing())]
+    Install(HookChangeArgs),
+    /// Take the hook out of the settings of a host again
+    #[command(after_help = examples::GATEWAY_REMOVE, arg = trusts_nothing())]
+    Remove(HookChangeArgs),
+}
+
+/// `tine gateway install` and `tine gateway remove`
+#[derive(Debug, Args)]
+pub(crate) struct HookChangeArgs {
+    /// The program whose settings are changed
+    pub(crate) host: HookHost,
+    /// Show the change, and do not make it
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Make the change without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Programs that run hooks before a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookHost {
+    ClaudeCode,
+    Codex,
 }
 
 /// `tine gateway serve`

@@ -56,6 +56,7 @@ use crate::cli::{
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::inside;
+use crate::install::{Deed, change_hook, change_server};
 use crate::open::Surroundings;
 use crate::output;
 
@@ -88,6 +89,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Login(args) => login::login(args),
         Command::Logout(args) => login::logout(&args),
         Command::Mcp(McpArgs { command: Some(command) }) => mcp_settings(&command),
+        Command::Gateway(GatewayCommand::Hook) => gateway::hook::hook(),
+        Command::Gateway(GatewayCommand::Install(args)) => change_hook(&args, Deed::Install),
+        Command::Gateway(GatewayCommand::Remove(args)) => change_hook(&args, Deed::Remove),
         // Before any settings are read: they may be what is wrong.
         Command::Trust(args) => trust::trust(directory, args),
         other => {
@@ -100,8 +104,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
 /// Changes of a host's settings.
 fn mcp_settings(command: &McpCommand) -> Result<u8, Failure> {
     match command {
-        McpCommand::Install(args) => crate::mcp::install::install(args),
-        McpCommand::Remove(args) => crate::mcp::install::remove(args),
+        McpCommand::Install(args) => change_server(args, Deed::Install),
+        McpCommand::Remove(args) => change_server(args, Deed::Remove),
     }
 }
 

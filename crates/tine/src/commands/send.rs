@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tine_model::AgentId;
+use tine_runtime::GuestRow;
 
 use crate::cli::SendArgs;
 use crate::commands::{listing, text_file};
@@ -59,6 +60,9 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
         return Ok(0);
     }
     let short = agent.short();
+    if let Some(guest) = context.runtime.guest(agent).await? {
+        return sent_to_guest(&short, &guest);
+    }
     let when =
         if next { "when the agent is done with what it does" } else { "at the agent's next turn" };
     output::line(&format!("sent to {short}; it is delivered {when}"))?;
@@ -68,5 +72,17 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
             "hint: the agent does not run; `tine run --resume {short}` lets it answer"
         ));
     }
+    Ok(0)
+}
+
+/// Says when a guest's program reads what was sent.
+fn sent_to_guest(short: &str, guest: &GuestRow) -> Result<u8, Failure> {
+    output::line(&format!("sent to {short}; its program takes it along with the next prompt"))?;
+    output::say(&match guest.host.as_str() {
+        host @ ("claude-code" | "codex") => {
+            format!("hint: that needs tine's hook: `tine gateway install {host}`")
+        }
+        host => format!("hint: tine has no hook for {host}: `tine show {short}` shows what waits"),
+    });
     Ok(0)
 }

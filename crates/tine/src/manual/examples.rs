@@ -74,6 +74,8 @@ Examples:
   tine wait 1a2b --timeout 60 --json";
 
 pub(crate) const SEND: &str = "\
+A message to a guest waits for the next prompt of its program, where `tine gateway install` has put the hook.
+
 Examples:
   tine send 1a2b \"The server moved to port 8081.\"
   tine send 1a2b --next \"When you are done, check the docs as well.\"
@@ -456,6 +458,32 @@ written down as with `tine with`.
 Examples:
   tine gateway serve --port 4141
   tine gateway serve | jq -r .anthropic";
+
+pub(crate) const GATEWAY_HOOK: &str = "\
+A host runs it before each prompt, with its own JSON on standard input. It prints the reports of forks and the messages of `tine send` that \
+wait for that conversation, each once, and nothing where none does. Whatever fails is one line on stderr: the code is 0, and the prompt \
+goes on. A report that is too long for a prompt is cut, and says where the rest is; what is too much for one waits for the next.
+
+Examples:
+  tine gateway install claude-code   # then Claude Code runs it
+  tine send 1a2b \"The tests pass.\"  # a guest; read at its next prompt";
+
+pub(crate) const GATEWAY_INSTALL: &str = "\
+Shows the lines that change, asks, and changes them: in ~/.claude/settings.json (or in CLAUDE_CONFIG_DIR), or in ~/.codex/hooks.json \
+(CODEX_HOME). All else in the file stays as it is. Claude Code runs hooks of your own settings without asking; Codex skips this one until you \
+trust it with `/hooks`. The host runs `tine` where PATH leads to this program, and else its full path.
+
+Examples:
+  tine gateway install claude-code
+  tine gateway install codex --dry-run
+  tine gateway install codex --yes --json | jq -r .file";
+
+pub(crate) const GATEWAY_REMOVE: &str = "\
+The file is then what it was before `tine gateway install`, to the byte; one that tine made goes. What others changed since stays.
+
+Examples:
+  tine gateway remove claude-code
+  tine gateway remove codex --yes";
 
 pub(crate) const DREAM: &str = "\
 Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \

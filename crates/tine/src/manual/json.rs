@@ -141,7 +141,7 @@ pub(super) const JSON: Section = Section {
             r#"{"text","stats":{"messages","messages_dropped","tokens_dropped","message_cut","results","results_cut","results_cleared","arguments_cut","reasoning_omitted","files_omitted","characters","tokens_estimated","from_compaction","messages_before_compaction","left_out":{kind:count}}}; messages are those of the other program that its model is sent, and counts of results, arguments, reasoning and files are of the messages in the text. Where nothing was dropped, cut, cleared or omitted, the text says that nothing was left out; of an empty conversation it is empty"#,
         ),
         (
-            "tine mcp install, tine mcp remove",
+            "tine mcp install, tine mcp remove, tine gateway install, tine gateway remove",
             r#"{"host","file","outcome":"written"|"would_write"|"nothing","program"|null,"replaced","deleted","diff":[line]}; a line begins with - or +, and secrets are left out; deleted is true where the file goes as a whole"#,
         ),
         (

@@ -5,7 +5,6 @@
 
 mod asking;
 mod call;
-pub(crate) mod install;
 mod process;
 mod resources;
 mod work;

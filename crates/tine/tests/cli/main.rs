@@ -41,6 +41,8 @@ mod foreign;
 mod fork;
 mod gate;
 mod gateway;
+mod gateway_hook;
+mod gateway_install;
 mod guard_filter;
 mod guard_shell;
 mod healing;

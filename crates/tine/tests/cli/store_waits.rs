@@ -13,13 +13,13 @@ use crate::pty::Terminal;
 use crate::support::Home;
 
 /// A write of this process that changes nothing and does not end: it holds the lock.
-struct Holder {
+pub(crate) struct Holder {
     write: JoinHandle<()>,
     go: mpsc::Sender<()>,
 }
 
 impl Holder {
-    fn of(home: &Home) -> Self {
+    pub(crate) fn of(home: &Home) -> Self {
         let path = home.path().join("tine.db");
         let ((held, is_held), (go, goes)) = (mpsc::channel(), mpsc::channel());
         let goes = Mutex::new(goes);
@@ -41,7 +41,7 @@ impl Holder {
         Self { write, go }
     }
 
-    fn let_go(self) {
+    pub(crate) fn let_go(self) {
         self.go.send(()).unwrap();
         self.write.join().unwrap();
     }

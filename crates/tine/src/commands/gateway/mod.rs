@@ -1,6 +1,7 @@
-//! `tine with` and `tine gateway serve`: other programs' requests, passed on unchanged.
+//! `tine with` and `tine gateway serve`: other programs' requests, passed on unchanged; and the way back, `tine gateway hook`.
 
 mod codex;
+pub(super) mod hook;
 mod lend;
 mod record;
 

@@ -1,17 +1,21 @@
+use std::fs;
+use std::path::Path;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::cli::Host;
 
 const HOSTS: [Host; 3] = [Host::ClaudeCode, Host::Codex, Host::OpenCode];
 const JSON_HOSTS: [Host; 2] = [Host::ClaudeCode, Host::OpenCode];
 
-fn settings(text: &str) -> Settings {
+pub(super) fn settings(text: &str) -> Settings {
     let path = PathBuf::from("/tine-of-a-test/settings");
     Settings { target: path.clone(), path, text: Some(text.to_owned()) }
 }
 
-fn written(change: Result<Change, String>) -> Result<String, String> {
+pub(super) fn written(change: Result<Change, String>) -> Result<String, String> {
     match change? {
         Change::Write { text, .. } => Ok(text),
         other => panic!("{other:?}"),
@@ -20,7 +24,7 @@ fn written(change: Result<Change, String>) -> Result<String, String> {
 
 /// The text with tine in it. On the way: a second time changes nothing, another program takes the place of the first, and taking either out
 /// gives the text.
-fn installed(host: Host, text: &str) -> Result<String, String> {
+pub(super) fn installed(host: impl Entry, text: &str) -> Result<String, String> {
     let after = written(settings(text).with_tine(host, "tine"))?;
     assert_eq!(settings(&after).with_tine(host, "tine"), Ok(Change::Nothing), "{after:?}");
     assert_eq!(written(settings(&after).without_tine(host)).as_deref(), Ok(text), "{after:?}");

@@ -1,4 +1,4 @@
-//! Hosts that tine knows: where their settings are, and what an entry says in them.
+//! Servers in the settings of hosts: where these are, and what an entry says in them.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::json::Shape;
-use super::{NAME, Rest, Settings, toml};
+use super::{Entry, NAME, Outcome, Rest, toml};
 use crate::cli::Host;
 use crate::environment::{Variable, folder_of, home};
 use crate::fail::Failure;
@@ -23,7 +23,7 @@ const ARGUMENTS: [&str; 1] = ["mcp"];
 
 impl Host {
     /// Its name on the command line.
-    pub(super) fn id(self) -> &'static str {
+    fn id(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
@@ -39,9 +39,18 @@ impl Host {
             Self::OpenCode => "OpenCode",
         }
     }
+}
 
-    /// The place of tine's entry in its settings.
-    pub(super) fn place(self) -> &'static str {
+impl Entry for Host {
+    fn host_id(self) -> &'static str {
+        self.id()
+    }
+
+    fn host(self) -> &'static str {
+        self.name()
+    }
+
+    fn place(self) -> &'static str {
         match self {
             Self::ClaudeCode => "mcpServers.tine",
             Self::Codex => "mcp_servers.tine",
@@ -49,7 +58,6 @@ impl Host {
         }
     }
 
-    /// The files that it reads, the one that it prefers first. The last one is made where there is none.
     fn files(self, variable: Variable<'_>) -> Result<Vec<PathBuf>, Failure> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = |name: &str, usual: &str| folder_of(variable, name, usual);
@@ -66,20 +74,17 @@ impl Host {
                 vec![folder.join("opencode.jsonc"), folder.join("opencode.json")]
             }
         };
-        let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
-        Ok(files.into_iter().map(absolute).collect())
+        Ok(files)
     }
 
-    /// The text of a file that holds tine's entry and nothing else.
-    pub(super) fn new_file(self, program: &str) -> String {
+    fn new_file(self, program: &str) -> String {
         match self.form() {
             Form::Json(shape) => shape.new_file(&self.entry(program).into()),
             Form::Toml => toml::new_file(&toml_entry(program)),
         }
     }
 
-    /// True where its settings start this program already.
-    pub(super) fn has(self, text: &str, program: &str) -> Result<bool, String> {
+    fn has(self, text: &str, program: &str) -> Result<bool, String> {
         match self.form() {
             Form::Json(shape) => {
                 let found = shape.entry(text)?;
@@ -89,22 +94,38 @@ impl Host {
         }
     }
 
-    /// The settings with tine's entry, which must not be there yet.
-    pub(super) fn with(self, text: &str, program: &str) -> Result<String, String> {
+    fn with(self, text: &str, program: &str) -> Result<String, String> {
         match self.form() {
             Form::Json(shape) => shape.insert(text, self.entry(program)),
             Form::Toml => toml::insert(text, &toml_entry(program)),
         }
     }
 
-    /// The settings without tine's entry; `None` where there is none.
-    pub(super) fn without(self, text: &str) -> Result<Option<Rest>, String> {
+    fn without(self, text: &str) -> Result<Option<Rest>, String> {
         match self.form() {
             Form::Json(shape) => shape.remove(text),
             Form::Toml => toml::remove(text),
         }
     }
 
+    fn said(self, outcome: Outcome) -> String {
+        let host = self.name();
+        match outcome {
+            Outcome::IsThere => format!("tine is in {host}'s settings already"),
+            Outcome::IsNotThere => format!("there is no tine in {host}'s settings"),
+            Outcome::Replaced => {
+                format!("another entry `tine` was replaced; new sessions of {host} start this one")
+            }
+            Outcome::Installed => format!(
+                "new sessions of {host} have tine's tools; `tine mcp remove {}` takes them out",
+                self.id()
+            ),
+            Outcome::Removed => format!("new sessions of {host} have no tine any more"),
+        }
+    }
+}
+
+impl Host {
     fn form(self) -> Form {
         match self {
             Self::ClaudeCode => Form::Json(CLAUDE_CODE),
@@ -145,26 +166,6 @@ fn starts_same(found: &Value, ours: &Map<String, Value>) -> bool {
         Some(found) => found != value,
     };
     found.is_object() && !ours.iter().any(differs)
-}
-
-/// The settings file of a host: the one that has tine in it, else the one that the host prefers, else the one that it would make.
-pub(super) fn settings(host: Host, variable: Variable<'_>) -> Result<Settings, Failure> {
-    let mut there = Vec::new();
-    let mut usual = None;
-    for file in host.files(variable)? {
-        let settings = Settings::read(file)?;
-        match &settings.text {
-            // Claude Code goes by `.config.json` only where something is in it.
-            Some(text) if !text.is_empty() => there.push(settings),
-            _ => usual = Some(settings),
-        }
-    }
-    let has = |settings: &Settings| {
-        settings.text.as_deref().is_some_and(|text| matches!(host.without(text), Ok(Some(_))))
-    };
-    let at = there.iter().position(has).unwrap_or_default();
-    let chosen = (at < there.len()).then(|| there.swap_remove(at)).or(usual);
-    chosen.ok_or_else(|| Failure::input(format!("{} has no settings file", host.name())))
 }
 
 /// The program that a host is to start: `tine` where that finds this very program, else its path.
