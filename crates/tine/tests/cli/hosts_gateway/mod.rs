@@ -5,6 +5,7 @@
 //! provider `openai`, with the key of `auth.json`, for a WebSocket first, and tries that seven times unless the answer is 426. It finds no
 //! sandbox of its own beside the program that is fetched.
 
+mod hook;
 mod masks;
 
 use std::path::Path;
@@ -284,4 +285,16 @@ fn codex_is_heard_alike_with_and_without_the_gateway() {
     assert_eq!(said(&["It ran.", "Say more"]), 2, "a resumption, and the fork");
     assert_eq!(said(&["Say more", "Go elsewhere", "cold_fork"]), 1, "the fork");
     assert_eq!(guests(&home), ["7 messages", "9 messages, full from 0"]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask hosts gateway"]
+fn claude_code_has_what_was_sent_to_it_with_its_next_prompt() {
+    hook::of_claude_code();
+}
+
+#[test]
+#[ignore = "needs Codex: cargo xtask hosts gateway"]
+fn codex_has_what_was_sent_to_it_with_its_next_prompt() {
+    hook::of_codex();
 }
