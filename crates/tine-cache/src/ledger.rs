@@ -178,15 +178,15 @@ impl Ledger {
     }
 
     /// The first event of the answer has arrived: where siblings share from then on, what the request writes is live,
-    /// with estimated counts until [`Self::answered`] knows better.
-    pub fn begun(&mut self, scope: &Scope, facts: &Facts, flight: &mut InFlight) {
+    /// with estimated counts until [`Self::answered`] knows better. Returns these entries, for other processes.
+    pub fn begun(&mut self, scope: &Scope, facts: &Facts, flight: &mut InFlight) -> Vec<LiveEntry> {
         if facts.shares_at != SharesAt::FirstEvent || flight.begun {
-            return;
+            return Vec::new();
         }
         flight.begun = true;
         let shelf = self.shelves.entry(*scope).or_default();
         shelf.withdraw(flight.id, &flight.writes());
-        answer::assume(shelf, facts, flight);
+        answer::assume(shelf, facts, flight)
     }
 
     /// The request was answered in full. Returns the entries to persist: those that it wrote, and the one that it read.

@@ -312,7 +312,8 @@ impl CacheLane {
         drop(ledger);
         self.note_request(boundaries, now_ms);
         let lane = self.clone();
-        Watched { lane, expectation, flight, slot, sent: Instant::now(), first_event: None }
+        let begun = Vec::new();
+        Watched { lane, expectation, flight, slot, sent: Instant::now(), first_event: None, begun }
     }
 
     /// Requests of one key and beginning that went out within the last minute, where the provider counts them.
@@ -369,6 +370,7 @@ pub struct Watched {
     slot: Option<SlotUse>,
     sent: Instant,
     first_event: Option<Duration>,
+    begun: Vec<LiveEntry>,
 }
 
 /// What the cache did for one request, for the log and for the ledger of later processes.
@@ -405,12 +407,23 @@ impl Watched {
         }
         self.first_event = Some(elapsed);
         if let Some(flight) = &mut self.flight {
-            lock(&self.lane.engine.ledger).begun(&self.lane.scope, &self.lane.facts, flight);
+            let mut ledger = lock(&self.lane.engine.ledger);
+            self.begun = ledger.begun(&self.lane.scope, &self.lane.facts, flight);
         }
         let mut averages = lock(&self.lane.engine.first_events);
         let newest = elapsed.as_secs_f64() * 1000.0;
         let average = averages.entry(self.lane.scope).or_insert(newest);
         *average += NEWEST_SHARE * (newest - *average);
+    }
+
+    /// Entries that can be read since the reply has begun, with estimated counts, for whoever tells other processes of them.
+    pub fn begun_entries(&self) -> &[LiveEntry] {
+        &self.begun
+    }
+
+    /// Identity of the cache that it meets.
+    pub fn scope(&self) -> Scope {
+        self.lane.scope
     }
 
     /// Whether the reply served less than it should have, so that a difference is worth looking for.

@@ -103,7 +103,10 @@ async fn exchange(
     let session = HostSession { host: "bench".to_owned(), session, is_worker: false };
     let (provider, account) = (Provider::Anthropic, "bench".to_owned());
     let at_ms = exchange as i64;
-    guests.sent(GuestSent { exchange, provider, account, session, body, at_ms }).await?;
+    let (upstream, gateway, headers) = (account.clone(), None, Vec::new());
+    let sent =
+        GuestSent { exchange, provider, account, upstream, gateway, headers, session, body, at_ms };
+    guests.sent(sent).await?;
     guests.begun(exchange, true).await?;
     let reply: Value = json!({
         "id": "m", "type": "message", "role": "assistant", "model": "claude-opus-5-5",

@@ -342,8 +342,13 @@ pub trait GuestStore: Send + Sync {
     /// Returns guests, the one used last first; at most [`GUESTS_MAX`](crate::GUESTS_MAX).
     async fn guests(&self, filter: GuestFilter) -> Result<Vec<GuestRow>>;
 
-    /// Keeps the last request of a guest, in the place of the one before.
-    async fn keep_guest_request(&self, agent: AgentId, body: Vec<u8>) -> Result<()>;
+    /// Keeps the last request of a guest, in the place of the one before, together with the cache entries that it is about to write.
+    async fn keep_guest_request(
+        &self,
+        agent: AgentId,
+        body: Vec<u8>,
+        cache: &[CacheRow],
+    ) -> Result<()>;
 
     /// The last request of a guest, as it was kept; `None` where there is none.
     async fn guest_request(&self, agent: AgentId) -> Result<Option<Vec<u8>>>;

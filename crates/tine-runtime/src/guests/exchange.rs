@@ -8,8 +8,8 @@ use tine_model::{
     Standing, StopReason, Usage,
 };
 use tine_store::{
-    CreateAgent, Fence, ForkFrom, ForkRequest, GuestRow, Head as StoredHead, NewAgent, NewChild,
-    NewEntry, RequestRow, StoreError,
+    CacheRow, CreateAgent, Fence, ForkFrom, ForkRequest, GuestRow, Head as StoredHead, NewAgent,
+    NewChild, NewEntry, RequestRow, StoreError,
 };
 use tine_wire::{Decoder, GuestMessage, GuestRequest, Head, Reply, decode_reply, identity};
 
@@ -126,7 +126,9 @@ impl Guests {
         let At::Found(place) = under.at else { return Ok(()) };
         let all = under.asked.request.messages.len();
         let agent = self.write_at(&under.asked, place).await?;
-        self.keep_request(agent, std::mem::take(&mut under.asked.body)).await?;
+        let (scope, entries) = (under.watched.scope(), under.watched.begun_entries());
+        let cache: Vec<_> = entries.iter().map(|entry| cache_row(scope, entry)).collect();
+        self.keep_request(agent, std::mem::take(&mut under.asked.body), &cache).await?;
         under.at = At::Written(agent, all);
         // They are in the log; what follows needs them no more.
         under.asked.request.messages.clear();
@@ -135,9 +137,14 @@ impl Guests {
         Ok(())
     }
 
-    /// Keeps a request for forks of the guest.
-    async fn keep_request(&self, agent: AgentId, body: Vec<u8>) -> Result<(), RuntimeError> {
-        Ok(self.runtime.store().keep_guest_request(agent, packed(&body)).await?)
+    /// Keeps a request for forks of the guest, in whatever process, with the cache entries that they can read from here on.
+    async fn keep_request(
+        &self,
+        agent: AgentId,
+        body: Vec<u8>,
+        cache: &[CacheRow],
+    ) -> Result<(), RuntimeError> {
+        Ok(self.runtime.store().keep_guest_request(agent, packed(&body), cache).await?)
     }
 
     async fn write_at(&mut self, asked: &Asked, place: Place) -> Result<AgentId, RuntimeError> {
@@ -239,7 +246,7 @@ impl Guests {
         let Aside { mut asked, row, cache, reply } = aside;
         let place = self.place(&asked.session, &asked.request).await?;
         let agent = self.write_at(&asked, place).await?;
-        self.keep_request(agent, std::mem::take(&mut asked.body)).await?;
+        self.keep_request(agent, std::mem::take(&mut asked.body), &[]).await?;
         if let Some(reply) = reply {
             let all = asked.request.messages.len();
             self.write_said(&asked, (agent, all), &[reply]).await?;

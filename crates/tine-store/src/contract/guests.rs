@@ -1,6 +1,6 @@
 //! Checks of guests.
 
-use super::sample::{agent_id, create, lease};
+use super::sample::{agent_id, cache_row, create, lease};
 use super::{Fixture, refused};
 use crate::{GuestFilter, GuestRow, Head, Remove, Result, StoreError};
 
@@ -54,10 +54,12 @@ pub async fn the_last_request_of_a_guest_is_kept(fixture: &dyn Fixture) -> Resul
     let store = fixture.open().await?;
     let agent = create(&*store, 1).await?;
     assert_eq!(store.guest_request(agent).await?, None);
+    let cache = cache_row(7, 90, 900);
     for body in [vec![0, 255, 1], vec![7; 300_000], Vec::new()] {
-        store.keep_guest_request(agent, body.clone()).await?;
+        store.keep_guest_request(agent, body.clone(), std::slice::from_ref(&cache)).await?;
         assert_eq!(fixture.open().await?.guest_request(agent).await?, Some(body));
     }
+    assert_eq!(store.cache_entries(cache.scope, i64::MIN).await?, [cache]);
     store.remove(Remove { agents: vec![agent], dry_run: false, now_ms: 10 }).await?;
     assert_eq!(store.guest_request(agent).await?, None);
     Ok(())

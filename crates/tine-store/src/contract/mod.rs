@@ -150,7 +150,7 @@ macro_rules! store_contract {
             a_stamp_is_set_by_whoever_knows_the_one_before
             a_stamp_is_set_under_a_lease
             a_guest_is_found_by_its_session_and_by_its_first_message
-            a_head_is_changed_under_the_lease,
+            a_head_is_changed_under_the_lease
             the_last_request_of_a_guest_is_kept
         }
     };

@@ -7,8 +7,9 @@ use super::SqliteStore;
 use super::agents::{drop_unused_heads, store_head};
 use super::column::Columns;
 use super::leases::check_fence;
+use super::requests::put_cache_row;
 use crate::guest::GUESTS_MAX;
-use crate::{Fence, GuestFilter, GuestRow, GuestStore, Head, Result};
+use crate::{CacheRow, Fence, GuestFilter, GuestRow, GuestStore, Head, Result};
 
 #[async_trait]
 impl GuestStore for SqliteStore {
@@ -65,7 +66,12 @@ impl GuestStore for SqliteStore {
         self.connections.read_all(sql.bind(GUESTS_MAX as i64)).await?.iter().map(decode).collect()
     }
 
-    async fn keep_guest_request(&self, agent: AgentId, body: Vec<u8>) -> Result<()> {
+    async fn keep_guest_request(
+        &self,
+        agent: AgentId,
+        body: Vec<u8>,
+        cache: &[CacheRow],
+    ) -> Result<()> {
         let mut write = self.connections.write().await?;
         let sql = sqlx::query(
             "INSERT INTO guest_requests (agent, body) VALUES (?, ?) \
@@ -73,6 +79,9 @@ impl GuestStore for SqliteStore {
         );
         let sql = sql.bind(agent.as_bytes().as_slice()).bind(body);
         write.run("request of the guest", sql).await?;
+        for row in cache {
+            put_cache_row(&mut write, row).await?;
+        }
         write.commit().await
     }
 

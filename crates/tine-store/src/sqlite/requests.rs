@@ -136,7 +136,7 @@ impl RequestStore for SqliteStore {
 }
 
 /// The later use wins; what a provider has said is not replaced by an estimate.
-async fn put_cache_row(write: &mut Writing<'_>, row: &CacheRow) -> Result<()> {
+pub(super) async fn put_cache_row(write: &mut Writing<'_>, row: &CacheRow) -> Result<()> {
     let sql = sqlx::query(
         "INSERT INTO cache_entries (scope, hash, tokens, exact, bytes, lifetime, used_ms) \
          VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, hash) DO UPDATE SET \

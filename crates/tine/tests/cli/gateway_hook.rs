@@ -56,7 +56,16 @@ fn with_guest(host: &str) -> (Home, AgentId) {
     let guest = AgentId::from_random([7; 16]);
     let agents = [(guest, Standing::Guest), (fork(), Standing::Peer)];
     let (host, session) = (host.to_owned(), Some(SESSION.to_owned()));
-    let row = GuestRow { agent: guest, host, session, first: [0; 32], used_ms: 1 };
+    let row = GuestRow {
+        agent: guest,
+        host,
+        session,
+        first: [0; 32],
+        upstream: String::new(),
+        account: String::new(),
+        gateway: None,
+        used_ms: 1,
+    };
     in_store(&home, async |store| {
         for (id, standing) in agents {
             let agent = new_agent(&home, id, standing);

@@ -1,12 +1,10 @@
 //! Forks of conversations that a real Claude Code and Codex hold, which are fetched for it. The simulator is their provider.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use tine_testkit::{until, until_some};
 
 use crate::foreign::{KEY, Running, program, user};
-use crate::hosts_gateway::{CODEX_SETTINGS, provider, variables, with};
+use crate::hosts_gateway::{CODEX_SETTINGS, provider, with};
 use crate::sim_serve::Server;
 use crate::support::{Home, Ran};
 
