@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::reply::{Head, Outcome, begun, finished, items, outcome, text_part};
+use super::reply::{CUSTOM_CALL, Head, Outcome, begun, finished, items, outcome, text_part};
 use crate::answer::Answer;
 use crate::limits::tokens_of;
 use crate::stream::{Dialect, Frame, pieces};
@@ -62,6 +62,9 @@ impl Events {
             "function_call" => {
                 (empty["arguments"], empty["status"]) = (json!(""), json!("in_progress"));
             }
+            CUSTOM_CALL => {
+                (empty["input"], empty["status"]) = (json!(""), json!("in_progress"));
+            }
             _ => {}
         }
         let place = json!({"item_id": text("id"), "output_index": index});
@@ -76,6 +79,9 @@ impl Events {
             "function_call" => {
                 let kind = "response.function_call_arguments";
                 self.text(kind, "arguments", text("arguments"), &place);
+            }
+            CUSTOM_CALL => {
+                self.text("response.custom_tool_call_input", "input", text("input"), &place);
             }
             _ => {}
         }

@@ -29,7 +29,12 @@ impl Item {
 
     /// The field that holds parts.
     pub(super) fn content_key(&self) -> &'static str {
-        if self.kind() == "function_call_output" { "output" } else { "content" }
+        if self.is_output() { "output" } else { "content" }
+    }
+
+    /// Whether it answers a call of a tool of the client's.
+    pub(super) fn is_output(&self) -> bool {
+        ["function_call_output", "custom_tool_call_output"].contains(&self.kind())
     }
 
     /// Its texts, given as a string or in parts.
@@ -105,7 +110,10 @@ impl Item {
             "function_call" => {
                 ["call_id", "name", "arguments"].iter().try_for_each(|key| self.needs_text(key))
             }
-            "function_call_output" => {
+            "custom_tool_call" => {
+                ["call_id", "name", "input"].iter().try_for_each(|key| self.needs_text(key))
+            }
+            "function_call_output" | "custom_tool_call_output" => {
                 self.needs_text("call_id")?;
                 self.needs_parts()
             }

@@ -103,6 +103,22 @@ const ITEM: Shape = Shape::OneOf {
             },
         ),
         (
+            "custom_tool_call",
+            Shape::Object {
+                common: COMMON,
+                own: &["async", "call_id", "caller", "input", "name", "namespace"],
+                inner: &[],
+            },
+        ),
+        (
+            "custom_tool_call_output",
+            Shape::Object {
+                common: COMMON,
+                own: &["call_id", "caller", "name", "namespace"],
+                inner: &[("output", Shape::List(&PART))],
+            },
+        ),
+        (
             "reasoning",
             Shape::Object {
                 common: COMMON,

@@ -1,8 +1,12 @@
 //! What must stand together: a call and its output, reasoning and the item that it led to.
 
 use super::items::Item;
-use super::reply::required_reasoning;
+use super::reply::{CUSTOM_CALL, required_reasoning};
 use crate::refusal::Refusal;
+
+/// Kinds of calls, as refusals name them. Source of the words: reports of both by users of Codex, 2026.
+const FUNCTION: &str = "function call";
+const CUSTOM: &str = "custom tool call";
 
 /// Checks a whole input.
 pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
@@ -21,30 +25,32 @@ pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Every call is answered somewhere behind it, and every output answers a call once.
+/// Every call is answered somewhere behind it, and every output answers a call of its kind once.
 fn check_outputs(items: &[Item]) -> Result<(), Refusal> {
-    let mut open: Vec<&str> = Vec::new();
+    // Each with its kind, as refusals name it.
+    let mut open: Vec<(&str, &str)> = Vec::new();
     for item in items {
         let id = item.text("call_id");
         match item.kind() {
-            "function_call" => open.push(id),
-            "function_call_output" => match open.iter().position(|call| *call == id) {
-                Some(call) => drop(open.remove(call)),
-                None => {
+            "function_call" => open.push((FUNCTION, id)),
+            CUSTOM_CALL => open.push((CUSTOM, id)),
+            _ if item.is_output() => {
+                let kind = if item.kind() == "function_call_output" { FUNCTION } else { CUSTOM };
+                let Some(call) = open.iter().position(|call| *call == (kind, id)) else {
                     return Err(Refusal::invalid(format!(
-                        "No tool call found for function call output with call_id {id}."
+                        "No tool call found for {kind} output with call_id {id}."
                     ))
                     .at("input"));
-                }
-            },
+                };
+                open.remove(call);
+            }
             _ => {}
         }
     }
     match open.first() {
         None => Ok(()),
-        Some(id) => {
-            Err(Refusal::invalid(format!("No tool output found for function call {id}."))
-                .at("input"))
+        Some((kind, id)) => {
+            Err(Refusal::invalid(format!("No tool output found for {kind} {id}.")).at("input"))
         }
     }
 }

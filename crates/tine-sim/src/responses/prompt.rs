@@ -114,12 +114,11 @@ fn check_bytes(item: &Item) -> Result<(), Refusal> {
 /// Where implicit mode may place its mark: behind user messages, the last of a run of tool outputs, and the last of the
 /// instructions at the beginning.
 fn is_eligible_end(items: &[Item], index: usize) -> bool {
-    let is_output = |item: &Item| item.kind() == "function_call_output";
     let is_instruction =
         |item: &Item| item.kind() == "message" && ["developer", "system"].contains(&item.role());
     let (here, next) = (&items[index], items.get(index + 1));
     match here.kind() {
-        "function_call_output" => !next.is_some_and(is_output),
+        _ if here.is_output() => !next.is_some_and(Item::is_output),
         "message" if here.role() == "user" => true,
         _ => {
             is_instruction(here)

@@ -7,6 +7,9 @@ use crate::cache::PromptUsage;
 use crate::profile::Profile;
 use crate::stream::Frame;
 
+/// The kind of a call of a tool whose input is a text.
+pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
+
 /// What a reply says beside its content.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
@@ -99,20 +102,34 @@ pub(super) fn items(head: &Head, answer: &Answer) -> Vec<Value> {
         }));
     }
     for (call, (id, call_id)) in answer.calls.iter().zip(&head.ids.calls) {
+        let (kind, key, input) = match custom_input(head, &call.name, &call.input) {
+            Some(text) => (CUSTOM_CALL, "input", text),
+            None => ("function_call", "arguments", call.input.clone()),
+        };
         let mut item = json!({
             "id": id,
-            "type": "function_call",
+            "type": kind,
             "status": "completed",
             "call_id": call_id,
             "name": call.name,
-            "arguments": call.input,
         });
+        item[key] = json!(input);
         if let Some(namespace) = namespace(head, &call.name) {
             item["namespace"] = namespace.clone();
         }
         items.push(item);
     }
     items
+}
+
+/// The input of a call of a tool that the request declares as a custom one; `None` for any other. A scenario says it as the
+/// argument `input`.
+fn custom_input(head: &Head, tool: &str, input: &str) -> Option<String> {
+    let declared = head.echo.get("tools")?.as_array()?;
+    declared.iter().find(|one| one["type"] == "custom" && one["name"] == tool)?;
+    let text = serde_json::from_str::<Value>(input).ok();
+    let text = text.and_then(|arguments| arguments["input"].as_str().map(str::to_owned));
+    Some(text.unwrap_or_else(|| input.to_owned()))
 }
 
 /// The namespace in which the request declares a tool: a call names both.

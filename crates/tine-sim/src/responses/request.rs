@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::items::{self, Item};
 use super::members;
 use super::pairing;
+use super::reply::CUSTOM_CALL;
 use crate::conversation::{Piece, joined};
 use crate::openai::{
     Api, CacheOptions, check_breakpoints, flag, list, missing, object, settings, text,
@@ -177,10 +178,10 @@ fn item_pieces(item: &Item) -> Vec<Piece<'_>> {
     match item.kind() {
         "message" if item.role() == "user" => item.texts().map(Piece::UserText).collect(),
         "message" => item.texts().map(Piece::Text).collect(),
-        "function_call" => {
+        "function_call" | CUSTOM_CALL => {
             vec![Piece::Call { id: item.text("call_id"), name: item.text("name") }]
         }
-        "function_call_output" => {
+        _ if item.is_output() => {
             let text = joined(item.texts().collect());
             vec![Piece::Result { id: item.text("call_id"), text }]
         }

@@ -74,6 +74,21 @@ fn calls_and_outputs_must_pair_up() {
 }
 
 #[test]
+fn outputs_are_of_the_kind_of_their_calls() {
+    let custom = || json!({"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "input": "*** Begin"});
+    let answered = || json!({"type": "custom_tool_call_output", "call_id": "a", "output": "done"});
+    assert_snapshot!(input(json!([user("go"), custom(), answered()])), @"accepted");
+    assert_snapshot!(input(json!([user("go"), custom()])), @"400 No tool output found for custom tool call a. [- input]");
+    assert_snapshot!(input(json!([user("go"), custom(), output("a")])), @"400 No tool call found for function call output with call_id a. [- input]");
+    assert_snapshot!(input(json!([user("go"), call("a"), answered()])), @"400 No tool call found for custom tool call output with call_id a. [- input]");
+    let bare = json!({"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "arguments": "{}"});
+    assert_snapshot!(input(json!([user("go"), bare, answered()])), @"400 Unknown parameter: 'input[1].arguments'. [unknown_parameter input[1].arguments]");
+    // An output takes a mark, as that of a function does.
+    let marked = json!({"type": "custom_tool_call_output", "call_id": "a", "output": [part("done", mark())]});
+    assert_snapshot!(input(json!([user("go"), custom(), marked])), @"accepted");
+}
+
+#[test]
 fn metadata_of_codex_stands_on_items_only() {
     let noted = |mut item: Value| {
         item["internal_chat_message_metadata_passthrough"] =

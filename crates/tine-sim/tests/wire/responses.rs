@@ -96,6 +96,38 @@ async fn a_streamed_response_has_the_vendors_events() {
     "#);
 }
 
+const PATCHES: &str = r#"
+name = "tools"
+cache_min_tokens = 5
+[[turn]]
+when = { tool_results = 0 }
+tool_calls = [{ name = "apply_patch", input = { input = "*** Begin\nx" } }]
+[[turn]]
+when = { last_tool = "apply_patch" }
+text = "It says {{tool_result.0}}."
+"#;
+
+#[tokio::test]
+async fn a_call_of_a_custom_tool_has_a_text_and_an_answer_of_its_kind() {
+    let server = manual(PATCHES).await.0;
+    let mut body = input(&[("go", true)]);
+    body["tools"] = json!([{"type": "custom", "name": "apply_patch", "format": {"type": "text"}}]);
+    let call = post(&server, "/v1/responses", &body).await.json()["output"][0].clone();
+    assert_eq!(call["type"], "custom_tool_call");
+    assert_eq!((&call["name"], &call["input"]), (&json!("apply_patch"), &json!("*** Begin\nx")));
+    body["stream"] = json!(true);
+    let streamed = post(&server, "/v1/responses", &body).await.text();
+    let kinds = ["response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"];
+    assert!(kinds.iter().all(|kind| streamed.contains(kind)), "{streamed}");
+    body["stream"] = json!(false);
+    let id = call["call_id"].clone();
+    body["input"].as_array_mut().unwrap().push(call);
+    let output = json!({"type": "custom_tool_call_output", "call_id": id, "output": "done"});
+    body["input"].as_array_mut().unwrap().push(output);
+    let reply = post(&server, "/v1/responses", &body).await.json();
+    assert_eq!(reply["output"][0]["content"][0]["text"], "It says done.");
+}
+
 #[tokio::test]
 async fn a_call_names_the_namespace_that_declares_the_tool() {
     let server = manual(TOOLS).await.0;
