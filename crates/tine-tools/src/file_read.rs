@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
 use crate::disk;
+use crate::file_write::check_seen;
 use crate::place::Place;
 use crate::show::{self, counted};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
@@ -41,6 +42,23 @@ impl Tool for FileRead {
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
         blocking(place, Order::parse(input), cancel, |place, order, _| read(place, order)).await
     }
+}
+
+/// The whole text of a file that was read at this place and is still as it was then. Of any other nothing is told: the error says so,
+/// in words for the model.
+pub async fn known_text(place: &Place, file_path: &str) -> Result<String, String> {
+    let (place, file_path) = (place.share(), file_path.to_owned());
+    let read = move || {
+        let spot = place.spot("file_path", &file_path)?;
+        let shown = &spot.shown;
+        let file = disk::find(&spot)?;
+        let file = file.ok_or_else(|| Failure::new(format!("`{shown}` does not exist")))?;
+        check_seen(&place, &spot, &file)?;
+        let not_text = |_| Failure::new(format!("`{shown}` is not valid UTF-8"));
+        String::from_utf8(file.content).map_err(not_text)
+    };
+    let read = tokio::task::spawn_blocking(read).await;
+    read.map_err(|error| format!("it was not read: {error}"))?.map_err(Failure::into_text)
 }
 
 struct Order {
@@ -140,6 +158,19 @@ fn binary_kind(content: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::place::fixture::Fixture;
+
+    #[tokio::test]
+    async fn a_text_is_told_whole_where_it_was_read_and_has_not_changed() {
+        let fixture = Fixture::new();
+        fixture.write("a.txt", "one\ntwo\n");
+        let unread = known_text(&fixture.place, "a.txt").await.unwrap_err();
+        insta::assert_snapshot!(unread, @"`a.txt` exists and has not been read yet; read it with FileRead first");
+        fixture.run(&FileRead, r#"{"file_path":"a.txt","limit":1}"#).await;
+        assert_eq!(known_text(&fixture.place, "a.txt").await.unwrap(), "one\ntwo\n");
+        fixture.write("a.txt", "other\n");
+        assert!(known_text(&fixture.place, "a.txt").await.is_err());
+        assert!(known_text(&fixture.place, "gone").await.is_err());
+    }
 
     #[tokio::test]
     async fn lines_are_numbered_and_a_part_says_how_to_go_on() {

@@ -48,7 +48,7 @@ pub use caller::Caller;
 pub use detached::{Detached, hide_environment, is_environment_hidden, leave_session};
 pub use editor::{edit_file, page, printed_by};
 pub use file_edit::FileEdit;
-pub use file_read::FileRead;
+pub use file_read::{FileRead, known_text};
 pub use file_write::FileWrite;
 pub use foreground::{ProgramEnd, run_in_foreground};
 pub use glob::Glob;
