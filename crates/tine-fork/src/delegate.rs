@@ -207,8 +207,16 @@ impl DelegateTool {
 
 #[async_trait]
 impl ToolDispatcher for DelegateTool {
-    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
-        if tool == DELEGATE_TOOL { tool } else { self.rest.own_name(tool) }
+    fn own_call(&self, call: &ToolCall) -> Result<ToolCall, ToolAnswer> {
+        if call.name == DELEGATE_TOOL { Ok(call.clone()) } else { self.rest.own_call(call) }
+    }
+
+    fn told(&self, asked: &ToolCall, own: &ToolCall, answer: ToolAnswer) -> ToolAnswer {
+        if own.name == DELEGATE_TOOL { answer } else { self.rest.told(asked, own, answer) }
+    }
+
+    fn only_calls(&self, tool: &str) -> bool {
+        tool != DELEGATE_TOOL && self.rest.only_calls(tool)
     }
 
     /// A delegation is not: what the other agent does with its tools is not known beforehand.

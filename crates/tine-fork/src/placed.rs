@@ -13,8 +13,16 @@ pub(crate) struct Placed<'a> {
 
 #[async_trait]
 impl ToolDispatcher for Placed<'_> {
-    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
-        self.tools.own_name(tool)
+    fn own_call(&self, call: &ToolCall) -> Result<ToolCall, ToolAnswer> {
+        self.tools.own_call(call)
+    }
+
+    fn told(&self, asked: &ToolCall, own: &ToolCall, answer: ToolAnswer) -> ToolAnswer {
+        self.tools.told(asked, own, answer)
+    }
+
+    fn only_calls(&self, tool: &str) -> bool {
+        self.tools.only_calls(tool)
     }
 
     fn is_read_only(&self, tool: &str) -> bool {

@@ -149,10 +149,25 @@ pub trait ToolDispatcher: Send + Sync {
         OpenCall::Unknown
     }
 
-    /// The tool that answers calls of this name: another one where a history from elsewhere calls it otherwise, with the same
-    /// arguments. Filters, permissions and events go by it.
-    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
-        tool
+    /// The call in the words of the tool that answers it: another name and other arguments where a history from elsewhere calls it
+    /// otherwise. Filters, permissions and events go by it; the log keeps the call as the model made it. The same call gives the
+    /// same one each time.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a call that no tool answers. Nothing is run for it.
+    fn own_call(&self, call: &ToolCall) -> Result<ToolCall, ToolAnswer> {
+        Ok(call.clone())
+    }
+
+    /// The answer as the model is told it that made the call `asked`, which was carried out as `own`.
+    fn told(&self, _asked: &ToolCall, _own: &ToolCall, answer: ToolAnswer) -> ToolAnswer {
+        answer
+    }
+
+    /// Returns true for a tool that does nothing itself but [make calls](CallContext::calls). Filters see these and not the call.
+    fn only_calls(&self, _tool: &str) -> bool {
+        false
     }
 
     /// Runs one call; an unknown tool is an error answer that names it. Must return soon after `context.cancel`.
@@ -192,7 +207,7 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
-    fn new<'a>(answers: impl IntoIterator<Item = (&'a Asked<'a>, ToolAnswer)>) -> Self {
+    fn new<'a>(answers: impl IntoIterator<Item = (&'a Asked, ToolAnswer)>) -> Self {
         let (mut blocks, mut seen, mut denials) = (Vec::new(), Vec::new(), Denials::default());
         for (call, answer) in answers {
             denials.note(&answer);
@@ -203,37 +218,52 @@ impl Answered {
     }
 }
 
-/// A call as the model made it.
-struct Asked<'a> {
-    id: &'a ToolCallId,
-    name: &'a str,
-    input: &'a ToolInput,
+/// A call that the model made.
+struct Asked {
+    id: ToolCallId,
+    course: Course,
 }
 
-impl Asked<'_> {
-    fn call(&self, input: &RawJson) -> ToolCall {
-        ToolCall { id: self.id.clone(), name: self.name.to_owned(), input: input.clone() }
-    }
+/// What becomes of it.
+enum Course {
+    /// It is run: the call as the model made it, and in the words of the tool that answers it.
+    Run { asked: ToolCall, own: ToolCall },
+    /// It is answered without a run.
+    Answered(ToolAnswer),
 }
 
 impl Dispatch<'_> {
-    fn asked<'a>(&self, block: &'a Block) -> Option<Asked<'a>> {
-        match block {
-            Block::ToolUse { id, name, input } => {
-                Some(Asked { id, name: self.tools.own_name(name), input })
+    fn asked(&self, block: &Block) -> Option<Asked> {
+        let Block::ToolUse { id, name, input } = block else { return None };
+        let course = match input {
+            ToolInput::Invalid(text) => Course::Answered(invalid_input(text)),
+            ToolInput::Valid(input) => {
+                let (name, input) = (name.clone(), input.clone());
+                let asked = ToolCall { id: id.clone(), name, input };
+                match self.tools.own_call(&asked) {
+                    Ok(own) => Course::Run { asked, own },
+                    Err(answer) => Course::Answered(answer),
+                }
             }
-            _ => None,
+        };
+        Some(Asked { id: id.clone(), course })
+    }
+
+    /// Whether neighbours of the call may run at the same time.
+    fn is_read_only(&self, call: &Asked) -> bool {
+        match &call.course {
+            Course::Run { own, .. } => self.tools.is_read_only(&own.name),
+            Course::Answered(_) => true,
         }
     }
 
     /// Answers every call of `message` with one user message. Neighbouring read-only calls run
     /// at the same time. A cancelled call is answered too, so that the log has no hole.
     pub(crate) async fn answer(&self, message: &Message) -> Answered {
-        let calls: Vec<Asked<'_>> =
+        let calls: Vec<Asked> =
             message.blocks().iter().filter_map(|block| self.asked(block)).collect();
         let mut all = Vec::with_capacity(calls.len());
-        let groups = calls
-            .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
+        let groups = calls.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b));
         for group in groups {
             let calls: Vec<_> = group.iter().map(|call| self.answer_one(call)).collect();
             let answers: Vec<ToolAnswer> =
@@ -247,13 +277,13 @@ impl Dispatch<'_> {
     /// the others it is told that nobody knows, and what is left of them. `None` where nothing is known; such calls are closed
     /// when a request is built.
     pub(crate) async fn reopen(&self, message: &Message) -> Option<Answered> {
-        let calls: Vec<Asked<'_>> =
+        let calls: Vec<Asked> =
             message.blocks().iter().filter_map(|block| self.asked(block)).collect();
         let mut known = Vec::with_capacity(calls.len());
         for call in &calls {
-            known.push(match call.input {
-                ToolInput::Valid(input) => self.tools.open_call(&call.call(input)).await,
-                ToolInput::Invalid(_) => OpenCall::Unknown,
+            known.push(match &call.course {
+                Course::Run { own, .. } => self.tools.open_call(own).await,
+                Course::Answered(_) => OpenCall::Unknown,
             });
         }
         if known.iter().all(|known| *known == OpenCall::Unknown) {
@@ -271,14 +301,17 @@ impl Dispatch<'_> {
         Some(Answered::new(all))
     }
 
-    async fn answer_one(&self, asked: &Asked<'_>) -> ToolAnswer {
-        let answer = match asked.input {
-            ToolInput::Invalid(text) => invalid_input(text),
-            ToolInput::Valid(input) => self.run_one(&asked.call(input)).await,
+    async fn answer_one(&self, call: &Asked) -> ToolAnswer {
+        let answer = match &call.course {
+            Course::Run { own, .. } => self.run_one(own).await,
+            Course::Answered(answer) => answer.clone(),
         };
-        self.observer
-            .on_event(RunEvent::ToolFinished { id: asked.id.clone(), answer: answer.clone() });
-        answer
+        let told = RunEvent::ToolFinished { id: call.id.clone(), answer: answer.clone() };
+        self.observer.on_event(told);
+        match &call.course {
+            Course::Run { asked, own } => self.tools.told(asked, own, answer),
+            Course::Answered(_) => answer,
+        }
     }
 
     /// Runs a call of the model's, and the calls that it makes of its own meanwhile.
@@ -331,7 +364,9 @@ impl Dispatch<'_> {
         output: LiveOutput,
     ) -> (ToolAnswer, CallEnd) {
         self.observer.on_event(RunEvent::ToolStarted { call: call.clone() });
-        if let Err(denial) = self.filter.check(&call.name, &call.input) {
+        if !self.tools.only_calls(&call.name)
+            && let Err(denial) = self.filter.check(&call.name, &call.input)
+        {
             telemetry::tool_filter(&call.name, &denial);
             return (ToolAnswer::error(denial.to_string()), CallEnd::Denied);
         }

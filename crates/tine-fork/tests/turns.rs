@@ -50,9 +50,31 @@ impl ToolDispatcher for Tools {
         tool == "Meet"
     }
 
+    fn own_call(&self, call: &ToolCall) -> Result<ToolCall, ToolAnswer> {
+        match call.name.as_str() {
+            "Foreign" => {
+                let (name, input) = ("Own".to_owned(), RawJson::parse(r#"{"y":2}"#).unwrap());
+                Ok(ToolCall { id: call.id.clone(), name, input })
+            }
+            "Unanswered" => Err(ToolAnswer::error("Nobody answers this.")),
+            _ => Ok(call.clone()),
+        }
+    }
+
+    fn told(&self, asked: &ToolCall, own: &ToolCall, answer: ToolAnswer) -> ToolAnswer {
+        if asked.name == own.name {
+            return answer;
+        }
+        ToolAnswer { text: format!("for {}: {}", asked.name, answer.text), ..answer }
+    }
+
+    fn only_calls(&self, tool: &str) -> bool {
+        tool == "Patch"
+    }
+
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         match call.name.as_str() {
-            "Script" => return context.calls.call("Inner", call.input.clone()).await,
+            "Script" | "Patch" => return context.calls.call("Inner", call.input.clone()).await,
             "Inner" => return context.calls.call("Deeper", call.input.clone()).await,
             "Meet" => {
                 self.meeting.wait().await;
@@ -260,6 +282,63 @@ async fn a_call_that_a_call_makes_meets_the_same_filter_and_is_seen() {
     a.1 = Inner is refused.
     a = Inner is refused.
     "#);
+}
+
+/// Lets through none but the dispatcher's own tools.
+struct OwnOnly;
+
+impl ToolFilter for OwnOnly {
+    fn allows(&self, tool: &str, _input: &RawJson) -> bool {
+        tool == "Own"
+    }
+
+    fn denial_message(&self, tool: &str, _input: &RawJson) -> String {
+        format!("{tool} is none of its own.")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_judged_and_seen_in_the_words_of_the_tool_that_answers_it() {
+    let calls = [
+        ("a", "Foreign", r#"{"x":1}"#),
+        ("b", "Unanswered", "{}"),
+        ("c", "Patch", "{}"),
+        ("d", "Other", "{}"),
+    ];
+    let model = ScriptedModel::new([Answer::calls(calls), Answer::text("ok")]);
+    let seen = Mutex::new(Vec::new());
+    let observer = |event: RunEvent| match event {
+        RunEvent::ToolStarted { call } => {
+            seen.lock().unwrap().push(format!("{} {} {}", call.id, call.name, call.input));
+        }
+        RunEvent::ToolFinished { id, answer } => {
+            seen.lock().unwrap().push(format!("{id} = {}", answer.text));
+        }
+        _ => {}
+    };
+    let report = Setup::default().run_filtered(&model, &observer, &OwnOnly).await;
+    insta::assert_snapshot!(seen.into_inner().unwrap().join("\n"), @r#"
+    a Own {"y":2}
+    a = Own {"y":2}
+    b = Nobody answers this.
+    c Patch {}
+    c.1 Inner {}
+    c.1 = Inner is none of its own.
+    c = Inner is none of its own.
+    d Other {}
+    d = Other is none of its own.
+    "#);
+    // The model made a call of another name, and is told of that.
+    insta::assert_snapshot!(results(&report.messages[2]).join("\n"), @r#"
+    a false for Foreign: Own {"y":2}
+    b true Nobody answers this.
+    c true Inner is none of its own.
+    d true Other is none of its own.
+    "#);
+    assert!(report.messages[1].blocks().iter().any(|block| match block {
+        Block::ToolUse { name, .. } => name == "Foreign",
+        _ => false,
+    }));
 }
 
 #[tokio::test(start_paused = true)]

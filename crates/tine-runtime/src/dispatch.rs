@@ -10,6 +10,7 @@ use tine_model::{RawJson, in_full};
 use tine_tools::{Caller, Effect, OutputWatcher, Place, Repl, ToolOutput, Toolbox, refuse_unread};
 
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
+use crate::guests::{HostDialect, carry_out_patch};
 use crate::leftovers::CutOffCalls;
 use crate::live::Stop;
 use crate::permission::{Permissions, Permit, Unallowed};
@@ -38,6 +39,8 @@ pub(crate) struct GuardedTools {
     pub(crate) stop: Arc<Stop>,
     pub(crate) writers: Writers,
     pub(crate) reads: ReadWalls,
+    /// The dialect in which the model calls tools, where it was told of a host's.
+    pub(crate) dialect: Option<HostDialect>,
     /// Calls that the run before left open when its process died.
     pub(crate) cut_off: CutOffCalls,
 }
@@ -56,15 +59,30 @@ impl ToolDispatcher for GuardedTools {
         tool == Repl::NAME || spawns(tool)
     }
 
-    /// Conversations that are gone on from as Claude Code sent them call the file tools by its names; their arguments are the same.
-    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
-        match tool {
-            _ if self.toolbox.get(tool).is_some() => tool,
+    fn own_call(&self, call: &ToolCall) -> Result<ToolCall, ToolAnswer> {
+        if let Some(dialect) = self.dialect {
+            return dialect.own_call(call, self.place.directory());
+        }
+        // Conversations that are gone on from as Claude Code sent them call the file tools by its names; their arguments are the same.
+        let name = match call.name.as_str() {
+            tool if self.toolbox.get(tool).is_some() => tool,
             "Read" => "FileRead",
             "Write" => "FileWrite",
             "Edit" => "FileEdit",
-            _ => tool,
+            tool => tool,
+        };
+        Ok(ToolCall { name: name.to_owned(), ..call.clone() })
+    }
+
+    fn told(&self, asked: &ToolCall, own: &ToolCall, answer: ToolAnswer) -> ToolAnswer {
+        match self.dialect {
+            Some(dialect) => dialect.told(asked, own, answer),
+            None => answer,
         }
+    }
+
+    fn only_calls(&self, tool: &str) -> bool {
+        self.dialect.is_some_and(|dialect| dialect.only_calls(tool))
     }
 
     async fn open_call(&self, call: &ToolCall) -> OpenCall {
@@ -79,6 +97,9 @@ impl ToolDispatcher for GuardedTools {
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         if self.stop.asked().is_some() && self.crew.journal.has_told_to_stop() {
             return ToolAnswer::error(STOPPING);
+        }
+        if let Some(dialect) = self.dialect.filter(|dialect| dialect.only_calls(&call.name)) {
+            return carry_out_patch(dialect, &self.place, call, &context.calls).await;
         }
         if spawns(&call.name)
             && let Some(refusal) = self.crew.refusal(context)

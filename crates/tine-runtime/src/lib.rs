@@ -124,7 +124,9 @@ pub use fold::{Fold, FoldedEntry};
 pub use fork::{ForkMade, ForkWorktree, OpenCall, QuietWait, TOOLS_WAIT};
 pub use fork_registry::StoreRegistry;
 pub use fork_spec::ForkSpec;
-pub use guests::{GuestReply, GuestSent, Guests, HostSession, TakenMail, host_session};
+pub use guests::{
+    GuestReply, GuestSent, Guests, HostDialect, HostSession, TakenMail, host_session,
+};
 pub use hidden::{Hidden, HiddenSpec};
 pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
 pub use inherit::{ContextError, Inherit, Inherited};

@@ -234,6 +234,7 @@ impl Runtime {
         let lane = self
             .lane_of_agent(&loaded.record, &loaded.record.settings.model, options.caching)
             .await?;
+        let dialect = self.host_dialect(agent).await?;
         let cut_off = self.end_leftovers(&loaded.record, &**teller).await?;
         self.mark(&lease, AgentState::Running).await?;
         let waiting = Arc::clone(teller);
@@ -274,6 +275,7 @@ impl Runtime {
             None => permissions,
         };
         let tools = GuardedTools {
+            dialect,
             reads: ReadWalls::new(confinement.hidden(place.directory())),
             writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),

@@ -12,6 +12,7 @@ mod dreams;
 mod fixture;
 mod guests;
 mod hidden;
+mod host_tools;
 mod library;
 mod merged;
 #[cfg(target_os = "linux")] // for the wall

@@ -8,6 +8,7 @@
 //!
 //! The ledger of `tine-cache` judges each request, as for agents that tine runs.
 
+mod dialect;
 mod exchange;
 mod fork;
 mod host;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 use tine_model::{AgentId, Provider, Standing};
 use tine_store::{AgentFilter, GuestFilter, GuestRow};
 
+pub use self::dialect::HostDialect;
+pub(crate) use self::dialect::carry_out_patch;
 use self::exchange::Under;
 pub use self::host::{HostSession, host_session};
 use self::line::Line;
