@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use self::settings::{Change, Rest, Settings, newline, split_mark};
 use crate::ask::{a_person_is_there, agrees};
-use crate::cli::{HookChangeArgs, McpChangeArgs};
+use crate::cli::{HookChangeArgs, HookHost, McpChangeArgs};
 use crate::environment::{Variable, variable};
 use crate::fail::Failure;
 use crate::inside;
@@ -142,6 +142,12 @@ pub(crate) fn change_hook(args: &HookChangeArgs, deed: Deed) -> Result<u8, Failu
     )?;
     let way = Way { dry_run: args.dry_run, json: args.json, asks: !args.yes };
     change(args.host, way, deed)
+}
+
+/// True where tine's hook is in the settings of a host.
+pub(crate) fn has_hook(host: HookHost) -> bool {
+    let text = settings(host, &variable).ok().and_then(|settings| settings.text);
+    text.is_some_and(|text| matches!(host.without(&text), Ok(Some(_))))
 }
 
 fn change(entry: impl Entry, way: Way, deed: Deed) -> Result<u8, Failure> {

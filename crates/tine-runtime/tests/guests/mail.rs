@@ -1,6 +1,6 @@
 //! Mail of guests, as their program's prompts take it.
 
-use tine_model::AgentId;
+use tine_model::{AgentId, AgentState};
 use tine_runtime::{KillSpec, TakenMail};
 
 use super::host::{Host, Program};
@@ -33,6 +33,8 @@ async fn mail_of_a_session_is_taken_once_from_all_of_its_lines() {
     let third = format!("Message from agent {}:\nthird", line.short());
     assert_eq!(taken(&host, "t").await.texts, [third]);
     // The conversation is what its program sends, and goes on as before.
+    let state = host.runtime.agent(guest).await.unwrap().state;
+    assert_eq!((state, host.runtime.is_held(guest).await.unwrap()), (AgentState::Idle, false));
     assert_eq!(host.turn(&mut program, "5", "6").await, guest);
     assert_eq!(host.texts(guest).await, ["one", "two", "three", "four", "5", "6"]);
 }

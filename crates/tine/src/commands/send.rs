@@ -3,11 +3,13 @@
 use serde::Serialize;
 use tine_model::AgentId;
 use tine_runtime::GuestRow;
+use tine_tui::words::one_line;
 
-use crate::cli::SendArgs;
+use crate::cli::{HookHost, SendArgs};
 use crate::commands::{listing, text_file};
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::install::has_hook;
 use crate::output;
 use crate::prompt::{is_stdin, sendable};
 
@@ -78,11 +80,16 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
 /// Says when a guest's program reads what was sent.
 fn sent_to_guest(short: &str, guest: &GuestRow) -> Result<u8, Failure> {
     output::line(&format!("sent to {short}; its program takes it along with the next prompt"))?;
-    output::say(&match guest.host.as_str() {
-        host @ ("claude-code" | "codex") => {
-            format!("hint: that needs tine's hook: `tine gateway install {host}`")
-        }
-        host => format!("hint: tine has no hook for {host}: `tine show {short}` shows what waits"),
-    });
+    match HookHost::of_guest(&guest.host) {
+        Some(host) if has_hook(host) => {}
+        Some(_) => output::say(&format!(
+            "hint: that needs tine's hook: `tine gateway install {}`",
+            guest.host
+        )),
+        None => output::say(&format!(
+            "hint: tine has no hook for {}: `tine show {short}` shows what waits",
+            one_line(&guest.host)
+        )),
+    }
     Ok(0)
 }

@@ -7,6 +7,13 @@ use crate::cli::HookHost;
 use crate::environment::{Variable, folder_of};
 use crate::fail::Failure;
 
+impl HookHost {
+    /// The host that guests name so; `None` where tine has no hook for it.
+    pub(crate) fn of_guest(host: &str) -> Option<Self> {
+        [Self::ClaudeCode, Self::Codex].into_iter().find(|one| one.host_id() == host)
+    }
+}
+
 impl Entry for HookHost {
     fn host_id(self) -> &'static str {
         match self {

@@ -470,8 +470,8 @@ Examples:
 
 pub(crate) const GATEWAY_INSTALL: &str = "\
 Shows the lines that change, asks, and changes them: in ~/.claude/settings.json (or in CLAUDE_CONFIG_DIR), or in ~/.codex/hooks.json \
-(CODEX_HOME). All else in the file stays as it is. Claude Code runs hooks of your own settings without asking; Codex skips this one until you \
-trust it with `/hooks`. The host runs `tine` where PATH leads to this program, and else its full path.
+(CODEX_HOME). All else in the file stays as it is. Claude Code runs hooks of your own settings without asking. Codex skips this one until you \
+trust it with `/hooks`, and warns at its start where its config.toml has hooks, too; it runs them all. The host runs `tine` where PATH leads to this program, and else its full path.
 
 Examples:
   tine gateway install claude-code

@@ -134,32 +134,42 @@ fn nothing_is_said_where_nothing_waits() {
     assert!(!hook(&home).is_empty());
 }
 
+/// The text that a host's hook brings of a report and a message.
+fn handed_over(host: &str) -> String {
+    let (home, guest) = with_guest(host);
+    report(&home, guest, "The tests pass.");
+    let id = guest.to_string();
+    let sent = home.ran(&["send", &id, "Mind the port."]);
+    let hint = format!("hint: that needs tine's hook: `tine gateway install {host}`\n");
+    assert_eq!((sent.code, sent.stderr.as_str()), (0, hint.as_str()));
+    assert!(home.done(&["show", &id]).contains("Mind the port."), "it waits");
+    let told = context(&hook(&home));
+    assert_eq!(hook(&home), "");
+    assert!(!home.done(&["show", &id]).contains("Mind the port."));
+    let kept = ["send", &id, "--next", "When you are done"];
+    assert_eq!(home.ran(&kept).code, 42, "nobody here knows when that is");
+    home.done(&["gateway", "install", host, "--yes"]);
+    assert_eq!(home.ran(&["send", &id, "Once more."]).stderr, "", "nothing is missing");
+    told
+}
+
 #[test]
 fn a_report_and_a_message_are_handed_over_once() {
-    for host in ["claude-code", "codex"] {
-        let (home, guest) = with_guest(host);
-        report(&home, guest, "The tests pass.");
-        let id = guest.to_string();
-        let sent = home.ran(&["send", &id, "Mind the port."]);
-        let hint = format!("hint: that needs tine's hook: `tine gateway install {host}`\n");
-        assert_eq!((sent.code, sent.stderr.as_str()), (0, hint.as_str()));
-        assert!(home.done(&["show", &id]).contains("Mind the port."), "it waits");
-        check!(context(&hook(&home)), @r"
-        2 messages came in through tine since the last prompt:
+    let told = handed_over("claude-code");
+    assert_eq!(handed_over("codex"), told);
+    check!(told, @r"
+    2 messages came in through tine since the last prompt:
 
-        <task-notification>
-        <task-id>[AGENT-ID]</task-id>
-        <status>completed</status>
-        <summary>done</summary>
-        <result>The tests pass.</result>
-        </task-notification>
+    <task-notification>
+    <task-id>[AGENT-ID]</task-id>
+    <status>completed</status>
+    <summary>done</summary>
+    <result>The tests pass.</result>
+    </task-notification>
 
-        Message from the user:
-        Mind the port.
-        ");
-        assert_eq!(hook(&home), "");
-        assert!(!home.done(&["show", &id]).contains("Mind the port."));
-    }
+    Message from the user:
+    Mind the port.
+    ");
 }
 
 #[test]

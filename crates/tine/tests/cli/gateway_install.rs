@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::pty::Terminal;
 use crate::support::{Home, Ran};
 
 const HOSTS: [(&str, &str); 2] =
@@ -150,6 +151,22 @@ fn a_person_sees_the_lines_that_change_and_is_asked() {
     new sessions of Codex get reports and messages with the next prompt; `tine gateway remove codex` takes the hook out
     note: Codex skips the hook until you trust it: type `/hooks` there, and again after it has changed
     "#);
+}
+
+#[test]
+fn nothing_is_changed_where_a_person_does_not_agree() {
+    let home = Home::new();
+    let file = home.write(".claude/settings.json", "{}\n");
+    for (answer, code) in [("n", 42), ("y", 0)] {
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
+        let mut terminal = Terminal::start(&home, &["gateway", "install", "claude-code"]);
+        terminal.until("Go on? [y/N]: ", 1);
+        terminal.type_in(&format!("{answer}\r"));
+        let (ended, text) = terminal.end();
+        assert_eq!(ended, code, "{text}");
+        assert!(text.contains("gateway hook") && text.contains("UserPromptSubmit"), "{text}");
+    }
+    assert!(fs::read_to_string(&file).unwrap().contains("gateway hook"));
 }
 
 #[test]
