@@ -8,6 +8,7 @@
 //! - Where a list was there and empty, the entry says its `type` last, otherwise first. Hosts that write their settings anew keep this.
 //! - In an object that was there and empty, a new member stands directly behind the brace. In a file without any value the object begins
 //!   with a blank, which it does not end with.
+//! - A hook is a member of a list in a list, and says by the place of its `type` which of them were there ([`hook_list`]).
 //! - A table for Codex stands behind a blank line at the end of the file. It ends with a newline if the file did.
 //!
 //! A change that cannot be taken back like this is refused: the way back is tried before anything is written. One thing does not come

@@ -25,7 +25,7 @@ const TIMEOUT: u32 = 10;
 /// The end of a command that is tine's hook.
 pub(super) const ARGUMENTS: &str = " gateway hook";
 
-/// How much around the hook is tine's.
+/// The part of what is around the hook that is tine's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
     /// All of it, or the list holds hooks of others.
