@@ -41,10 +41,14 @@ pub(crate) fn places(format: WireFormat, message: &str) -> Option<Vec<Place<'_>>
         kind: Option<Cow<'a, str>>,
     }
     /// Names of kinds, each with its field and whether it is a call.
-    type Kinds = [(&'static str, &'static str, bool); 2];
-    const ANTHROPIC: Kinds = [("tool_use", "id", true), ("tool_result", "tool_use_id", false)];
-    const RESPONSES: Kinds =
-        [("function_call", "call_id", true), ("function_call_output", "call_id", false)];
+    type Kinds = [(&'static str, &'static str, bool)];
+    const ANTHROPIC: &Kinds = &[("tool_use", "id", true), ("tool_result", "tool_use_id", false)];
+    const RESPONSES: &Kinds = &[
+        ("function_call", "call_id", true),
+        ("function_call_output", "call_id", false),
+        ("custom_tool_call", "call_id", true),
+        ("custom_tool_call_output", "call_id", false),
+    ];
     fn place<'a>(object: &'a RawValue, field: &'static str, is_call: bool) -> Option<Place<'a>> {
         let quoted = format!("\"{field}\"");
         let members = strip::members(object).ok()?;
@@ -71,7 +75,7 @@ pub(crate) fn places(format: WireFormat, message: &str) -> Option<Vec<Place<'_>>
     match format {
         WireFormat::Anthropic => {
             let holder: Holder<'_> = serde_json::from_str(message).ok()?;
-            listed(holder.content?.get(), &ANTHROPIC)
+            listed(holder.content?.get(), ANTHROPIC)
         }
         WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => {
             let holder: Holder<'_> = serde_json::from_str(message).ok()?;
@@ -83,7 +87,7 @@ pub(crate) fn places(format: WireFormat, message: &str) -> Option<Vec<Place<'_>>
             let calls: Vec<&RawValue> = serde_json::from_str(calls.get()).ok()?;
             calls.into_iter().map(|call| place(call, "id", true)).collect()
         }
-        WireFormat::OpenAiResponses => listed(message, &RESPONSES),
+        WireFormat::OpenAiResponses => listed(message, RESPONSES),
         WireFormat::Gemini => None,
     }
 }

@@ -17,7 +17,10 @@ use super::read;
 use super::terminal::Terminal;
 use crate::reply::{self, DecodeError, Partial, Reply, missing, parse};
 use crate::sse::Record;
-use crate::{Event, failure, lenient, names};
+use crate::{Event, failure, json, lenient, names};
+
+/// The input of a custom call is shown as the object that its block has: these stand around its text.
+const CUSTOM_INPUT: (&str, &str) = (r#"{"input":""#, r#""}"#);
 
 /// The reply of a stream while it grows.
 #[derive(Debug, Default)]
@@ -38,6 +41,8 @@ struct GrowingItem {
     called: bool,
     /// Whether any of its content was shown.
     shown: bool,
+    /// Whether the input of a custom call was begun to be shown, which its end closes.
+    is_text_open: bool,
     ended: Option<EndedItem>,
 }
 
@@ -124,6 +129,18 @@ impl Assembly {
                     events.push(Event::ToolInput { delta: event.delta(kind)? });
                 }
             }
+            "response.custom_tool_call_input.delta" => {
+                let item = self.item(&event, kind)?;
+                if item.called {
+                    let begins = !std::mem::replace(&mut item.shown, true);
+                    item.is_text_open = true;
+                    let begin = if begins { CUSTOM_INPUT.0 } else { "" };
+                    let delta = json::string(&event.delta(kind)?);
+                    // Without its quotes: the text goes on.
+                    let delta = format!("{begin}{}", &delta[1..delta.len() - 1]);
+                    events.push(Event::ToolInput { delta });
+                }
+            }
             "response.output_item.done" => self.end_item(&event, kind, events)?,
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let response = event.response.ok_or_else(|| missing(kind, "response"))?;
@@ -183,7 +200,7 @@ impl Assembly {
         let raw = event.item.ok_or_else(|| missing(at, "item"))?;
         let Added { kind, call_id, name } = parse(raw.get(), at)?;
         let item = self.item(event, at)?;
-        if kind.as_deref() == Some("function_call")
+        if matches!(kind.as_deref(), Some("function_call" | read::CUSTOM_CALL))
             && let (Some(id), Some(name), false) = (call_id, name, item.called)
         {
             item.called = true;
@@ -214,6 +231,9 @@ impl Assembly {
         }
         for block in &read.blocks {
             item.show_rest(block, events);
+        }
+        if std::mem::take(&mut item.is_text_open) {
+            events.push(Event::ToolInput { delta: CUSTOM_INPUT.1.to_owned() });
         }
         let ended = EndedItem { json: raw.get().to_owned(), blocks: read.blocks };
         events.extend((0..ended.blocks.len()).map(|n| Event::BlockDone { index: before + n }));
@@ -349,7 +369,8 @@ fn provider(body: &str, at: &str) -> Result<DecodeError, DecodeError> {
 
 /// Whether an event is part of the reply, and not only of its handling.
 fn is_output(kind: &str) -> bool {
-    let parts = ["output", "content_part", "reasoning", "refusal", "function_call"];
+    let parts =
+        ["output", "content_part", "reasoning", "refusal", "function_call", "custom_tool_call"];
     let part = kind.strip_prefix("response.").unwrap_or_default();
     parts.iter().any(|known| part.starts_with(known))
 }

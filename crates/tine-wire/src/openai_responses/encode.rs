@@ -114,7 +114,7 @@ impl Framer for ResponsesFramer {
 
     fn frame(&self, closed: &Closed<'_>) -> Frame {
         let placeholders: Vec<Piece> =
-            closed.placeholders.iter().map(|call| answer(call, &[PLACEHOLDER])).collect();
+            closed.placeholders.iter().map(|call| answer(closed, call, &[PLACEHOLDER])).collect();
         let (results, others) = match closed.message.role() {
             Role::Assistant => (Vec::new(), assistant(closed.message)),
             Role::User | Role::System => user(closed),
@@ -161,7 +161,7 @@ fn written(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
                 texts.push(parts::earlier_result(&call.0, content));
             }
             Block::ToolResult { call, content, .. } => {
-                results.push(answer(call, &parts::texts(content)));
+                results.push(answer(closed, call, &parts::texts(content)));
             }
             Block::Text(text) => texts.push(text.clone()),
             // Other providers' shapes mean nothing here.
@@ -197,10 +197,16 @@ fn words(role: &str, texts: &[&str]) -> Piece {
     Piece::in_parts(&item, "content", INPUT_TEXT)
 }
 
-/// The answer to a call, as a list of parts so that it can carry a mark.
-fn answer(call: &ToolCallId, texts: &[&str]) -> Piece {
+/// The answer to a call, as a list of parts so that it can carry a mark. Its kind is that of the call.
+fn answer(closed: &Closed<'_>, call: &ToolCallId, texts: &[&str]) -> Piece {
     let texts: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
-    let item = Object::new().string("type", "function_call_output").string("call_id", &call.0);
+    // A call that did not come in this format is sent as one of a function.
+    let calls = closed.before.map(kept_items).unwrap_or_default();
+    let kind = match calls.iter().any(|item| read::is_custom_call(item, call)) {
+        true => "custom_tool_call_output",
+        false => "function_call_output",
+    };
+    let item = Object::new().string("type", kind).string("call_id", &call.0);
     let item = match texts.as_slice() {
         [] => item.string("output", ""),
         texts => item.raw("output", &list(INPUT_TEXT, texts)),

@@ -7,10 +7,14 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use tine_model::{Block, RawJson, Role, ToolCallId};
+use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
 
+use crate::json::Object;
 use crate::names;
 use crate::read::{self, Kind, ReadError, Refusal, Text, parse};
+
+/// The kind of a call whose input is a text in whatever grammar its tool declares.
+pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
 
 /// One item.
 #[derive(Debug)]
@@ -69,7 +73,10 @@ pub(crate) fn item(raw: &RawValue, index: usize) -> Result<Item<'_>, ReadError> 
         }
         Some("reasoning") => (Some(Role::Assistant), vec![reasoning(raw, &at)?]),
         Some("function_call") => (Some(Role::Assistant), vec![call(raw, &at)?]),
-        Some("function_call_output") => (Some(Role::User), vec![answer(raw, &at)?]),
+        Some(CUSTOM_CALL) => (Some(Role::Assistant), vec![custom_call(raw, &at)?]),
+        Some(kind @ ("function_call_output" | "custom_tool_call_output")) => {
+            (Some(Role::User), vec![answer(raw, &format!("{at} (`{kind}`)"))?])
+        }
         Some(other) => {
             let answers = other.ends_with("_output").then_some(Role::User);
             let blocks = vec![Block::Unknown(RawJson::from_raw(raw))];
@@ -151,6 +158,32 @@ fn call(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
     Ok(Block::ToolUse { id: ToolCallId(call_id), name, input })
 }
 
+/// A call whose input is a text of any kind. As a block it has an object with that text, as every call has one.
+fn custom_call(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
+    #[derive(Deserialize)]
+    struct Call {
+        call_id: String,
+        name: String,
+        input: Option<String>,
+    }
+    let at = format!("{at} (`{CUSTOM_CALL}`)");
+    let Call { call_id, name, input } = parse(raw, &at)?;
+    let input = Object::new().string("input", &input.unwrap_or_default()).end();
+    let input = RawJson::parse(&input).map_or(ToolInput::Invalid(input), ToolInput::Valid);
+    let name = names::from_wire(&name).into_owned();
+    Ok(Block::ToolUse { id: ToolCallId(call_id), name, input })
+}
+
+/// Returns true if this item is the custom call of this id: its answer is a custom one, too.
+pub(super) fn is_custom_call(item: &Item<'_>, call: &ToolCallId) -> bool {
+    let is_call = |block: &Block| match block {
+        Block::ToolUse { id, .. } => id == call,
+        _ => false,
+    };
+    let kind = serde_json::from_str::<Kind>(item.raw.get());
+    item.blocks.iter().any(is_call) && kind.is_ok_and(|Kind { kind }| kind == CUSTOM_CALL)
+}
+
 fn answer(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
     #[derive(Deserialize)]
     struct Answer<'a> {
@@ -158,8 +191,7 @@ fn answer(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
         #[serde(borrow)]
         output: Option<&'a RawValue>,
     }
-    let at = format!("{at} (`function_call_output`)");
-    let Answer { call_id, output } = parse(raw, &at)?;
+    let Answer { call_id, output } = parse(raw, at)?;
     let content = blocks_of(output, &format!("{at}'s output"))?;
     Ok(Block::ToolResult { call: ToolCallId(call_id), content, is_error: false })
 }

@@ -8,6 +8,7 @@ mod boundaries;
 mod cache_key;
 mod careless;
 mod conversations;
+mod custom_calls;
 mod decoder_laws;
 mod difference;
 mod fixtures;
