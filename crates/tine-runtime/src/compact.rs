@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
+use crate::guests::refuse_guest;
 use crate::load::Loaded;
 use crate::runtime::Runtime;
 
@@ -107,6 +108,7 @@ impl Runtime {
         options: &CompactOptions,
     ) -> Result<Compacted, RuntimeError> {
         let record = self.store().agent(agent).await?;
+        refuse_guest(&record)?;
         let llm = self.client_of(&record, &record.settings.model).await?;
         let lease = self.acquire(agent).await?;
         let compacted = async {

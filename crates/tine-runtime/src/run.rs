@@ -19,6 +19,7 @@ use crate::crew::told::{told, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
+use crate::guests::refuse_guest;
 use crate::journal::StoreJournal;
 use crate::live::{Entered, Stop};
 use crate::load::Loaded;
@@ -76,6 +77,7 @@ impl Runtime {
         options: &RunOptions,
     ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
+        refuse_guest(&record)?;
         let llm = self.client_of(&record, &record.settings.model).await?;
         // A removed worktree is made again before the run begins: then it is the command that makes it, with what a person's
         // command may reach.

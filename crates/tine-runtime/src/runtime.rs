@@ -21,6 +21,7 @@ use crate::crew_tools::specs::SPECS;
 use crate::error::RuntimeError;
 use crate::events::Events;
 use crate::fork_guard::Forking;
+use crate::guests::refuse_guest;
 use crate::live::Live;
 use crate::memory_places::MemoryPlaces;
 use crate::names::check_name;
@@ -363,12 +364,8 @@ impl Runtime {
 
     /// Takes the lease on an agent for this process. Nobody runs a guest.
     pub(crate) async fn acquire(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
-        match self.store.agent(agent).await?.standing {
-            Standing::Guest => Err(RuntimeError::Guest(agent)),
-            Standing::Root | Standing::Peer | Standing::Worker | Standing::Hidden => {
-                self.acquire_any(agent).await
-            }
-        }
+        refuse_guest(&self.store.agent(agent).await?)?;
+        self.acquire_any(agent).await
     }
 
     /// Takes the lease on any agent, guests included.

@@ -4,7 +4,7 @@
 //! whose first words it is, byte for byte as they were sent.
 
 use tine_llm::Progress;
-use tine_model::{AgentId, Block, EntryId, Message, Role, Standing, Usage};
+use tine_model::{AgentId, Block, EntryId, Message, Role, Usage};
 use tine_wire::Event;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +14,7 @@ use crate::codec;
 use crate::error::RuntimeError;
 use crate::fork::ForkMade;
 use crate::fork_spec::ForkSpec;
+use crate::guests::refuse_guest;
 use crate::runtime::Runtime;
 
 /// Why the request stopped, in its record: it is none of the conversation's own.
@@ -50,9 +51,7 @@ impl Runtime {
     ) -> Result<Side, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let llm = self.client_of(&record, &record.settings.model).await?;
-        if record.standing == Standing::Guest {
-            return Err(RuntimeError::Guest(agent));
-        }
+        refuse_guest(&record)?;
         let at = self.fold(agent, None).await?.entries().last().map(|last| last.entry.id);
         let mut conversation = self.load_at(agent, at, caching).await?.conversation;
         let blocks = [FRAME, question.trim()].map(|text| Block::Text(text.to_owned()));

@@ -99,6 +99,14 @@ impl Runtime {
     }
 }
 
+/// Refuses a guest: its program runs it, and nobody else.
+pub(crate) fn refuse_guest(record: &AgentRecord) -> Result<(), RuntimeError> {
+    match record.standing {
+        Standing::Guest => Err(RuntimeError::Guest(record.id)),
+        Standing::Root | Standing::Peer | Standing::Worker | Standing::Hidden => Ok(()),
+    }
+}
+
 /// A request as it is kept.
 pub(super) fn packed(body: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());

@@ -26,6 +26,7 @@ use tine_store::{AgentFilter, GuestFilter, GuestRow};
 pub use self::dialect::HostDialect;
 pub(crate) use self::dialect::carry_out_patch;
 use self::exchange::Under;
+pub(crate) use self::fork::refuse_guest;
 pub use self::host::{HostSession, host_session};
 use self::line::Line;
 pub use self::mail::TakenMail;

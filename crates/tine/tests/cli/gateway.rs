@@ -114,7 +114,7 @@ impl Held {
     fn answered(home: &Home, provider: &Server, prompt: &str) -> Self {
         let with = ["with", "--base-url-env", "ANTHROPIC_BASE_URL", "--format", "anthropic"];
         let tine = env!("CARGO_BIN_EXE_tine");
-        let script = "TINE_HOME=$HOME/other \"$0\" \"$@\" && echo ready && cat";
+        let script = "TINE_HOME=$HOME/other \"$0\" \"$@\" < /dev/null && echo ready && cat";
         let run = ["run", "-q", prompt, "--model", "anthropic/claude-test"];
         let arguments = [with.as_slice(), &["sh", "-c", script, tine], &run].concat();
         let mut command = crate::crash::command(home, &arguments);
@@ -158,13 +158,14 @@ fn a_fork_of_another_agents_conversation_reads_it_from_the_cache() {
         Ran::of(command.env("ANTHROPIC_API_KEY", "any"))
     };
     let fan = ["fan", &guest, "-d", "one", "-d", "two", "-d", "three", "-d", "four"];
-    let ran = own(&[fan.as_slice(), &["--plan", "parallel", "--json"]].concat());
+    let ran = own(&[fan.as_slice(), &["--plan", "together", "--json"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     let first = &told["cache"]["first"];
     let tokens = |name: &str| first[name].as_u64().unwrap_or(0);
     let all = tokens("read") + tokens("write_short") + tokens("write_long") + tokens("uncached");
-    assert!(tokens("read") * 100 >= all * 90, "{first}");
+    // The rest is what each is told.
+    assert!(tokens("read") * 100 >= all * 85, "{first}");
     let of_guest = own(&["fork", &guest, "Go on", "-q"]);
     assert!(of_guest.code == 0 && of_guest.stdout.contains("Go on"), "{of_guest:?}");
 }
@@ -177,7 +178,14 @@ fn forks_use_the_credentials_of_another_agent_once_that_is_agreed() {
     let held = Held::answered(&home, &provider, "say it");
     let guest = Held::guest(&home);
     let fork = || home.ran(&["fork", &guest, "Go on", "-q"]);
-    check!(home.shown(&fork()), @"");
+    check!(home.shown(&fork()), @r#"
+    code: 42
+    --- stdout
+    --- stderr
+    error: there is no key for http://127.0.0.1:[PORT], and nobody has agreed that forks use the credentials of tine
+    hint: `gateway.borrow_credentials = "always"` in your config.toml agrees; at a terminal, `tine fork` and `tine fan` ask
+    hint: `tine login PROVIDER` gives tine a key of its own
+    "#);
     home.write("config.toml", "[gateway]\nborrow_credentials = \"never\"\n");
     assert_eq!(fork().code, 42);
     home.write("config.toml", "[gateway]\nborrow_credentials = \"always\"\n");
@@ -189,7 +197,14 @@ fn forks_use_the_credentials_of_another_agent_once_that_is_agreed() {
     assert_eq!(mode & 0o777, 0o600);
     drop(held);
     assert!(!socket.exists());
-    check!(home.shown(&fork()), @"");
+    check!(home.shown(&fork()), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: there is no key for http://127.0.0.1:[PORT], and no gateway that lends the credentials of tine
+    hint: `tine with` starts one: go on with the program's conversation in it, and fork then
+    hint: `tine login PROVIDER` gives tine a key of its own
+    ");
 }
 
 #[test]

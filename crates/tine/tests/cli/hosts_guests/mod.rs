@@ -47,7 +47,7 @@ fn all_read(home: &Home, guest: &str, agents: &[String]) {
 fn fan_of_four(home: &Home, provider: &Server, parent: &str) -> Vec<String> {
     let directives =
         ["-d", "look at one", "-d", "look at two", "-d", "look at three", "-d", "look at four"];
-    let fan = [["fan", parent].as_slice(), &directives, &["--plan", "parallel", "--json"]].concat();
+    let fan = [["fan", parent].as_slice(), &directives, &["--plan", "together", "--json"]].concat();
     let ran = own(home, provider, &fan);
     assert_eq!(ran.code, 0, "{ran:?}");
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
