@@ -4,7 +4,9 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up has no figures")]
 
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Runs of each command that are counted.
@@ -34,6 +36,10 @@ fn main() {
         let grown = (database_bytes(home.path()) - before) / FORKS;
         println!("  growth of the database a fork, average of {FORKS}: {grown} bytes");
     }
+    // No conversation of another program is known, so nothing waits for one.
+    let hook = r#"{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"Go on"}"#;
+    let time = median(|| said_to(home.path(), &["gateway", "hook"], hook));
+    println!("tine gateway hook with nothing to hand over: {}", shown(time));
     let ratio = times[1].as_secs_f64() / times[0].as_secs_f64();
     println!("10,000 messages against 10: {ratio:.2} times");
     let many = tempfile::tempdir().unwrap();
@@ -54,6 +60,15 @@ fn tine(home: &Path, arguments: &[&str]) {
     command.env("TINE_HOME", home).current_dir(home).args(arguments);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[expect(clippy::disallowed_methods, reason = "the benchmark runs the real binary")]
+fn said_to(home: &Path, arguments: &[&str], input: &str) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
+    command.env("TINE_HOME", home).current_dir(home).args(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
 }
 
 fn conversation(messages: usize) -> String {

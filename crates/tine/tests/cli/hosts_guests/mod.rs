@@ -1,11 +1,16 @@
 //! Forks of conversations that a real Claude Code and Codex hold, which are fetched for it. The simulator is their provider.
 
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 use tine_testkit::{until, until_some};
 
+use crate::crash::signal;
 use crate::foreign::{KEY, Running, program, user};
 use crate::hosts_gateway::{CODEX_SETTINGS, provider, with};
-use crate::sim_serve::Server;
+use crate::sim_serve::{Server, bodies};
 use crate::support::{Home, Ran};
 
 /// A report as workers are told to write it.
@@ -90,8 +95,33 @@ when = {{ user_contains = "Run it", tool_results = 0 }}
 tool_calls = [{{ name = "Bash", input = {{ command = "echo it-$((1 + 1))", description = "Runs it" }} }}]
 
 [[turn]]
+when = {{ user_contains = "create a detailed summary" }}
+text = "<summary>All was said.</summary>"
+
+[[turn]]
+when = {{ user_contains = "Stay", tool_results = 0 }}
+text = "It takes its time."
+fault = {{ stall_after_events = 2 }}
+
+[[turn]]
+when = {{ user_contains = "list the files", last_tool = "Bash" }}
+text = "{REPORT}"
+
+[[turn]]
+when = {{ user_contains = "list the files" }}
+tool_calls = [{{ name = "Bash", input = {{ command = "ls", description = "Lists them" }} }}]
+
+[[turn]]
 when = {{ last_tool = "Bash" }}
 text = "It ran."
+
+[[turn]]
+when = {{ last_tool = "Write" }}
+text = "{REPORT}"
+
+[[turn]]
+when = {{ user_contains = "write a file" }}
+tool_calls = [{{ name = "Write", input = {{ file_path = "made.txt", content = "made" }} }}]
 
 [[turn]]
 when = {{ last_tool = "Read" }}
@@ -168,6 +198,98 @@ fn claude_code_is_forked_in_the_middle_of_a_turn_with_its_own_credentials() {
     std::fs::write(home.work().join("go"), "").unwrap();
     ended(running);
     until("the end of the turn", || home.ran(&["logs", &guest]).stdout.contains("It ran."));
+}
+
+/// The files of the host's user with their content, but for what it notes of its own runs.
+fn files_of_user(home: &Home) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut folders = vec![user(home)];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files.push((path.clone(), std::fs::read(path).unwrap())),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask hosts guests"]
+fn claude_code_is_told_the_reports_of_its_forks_with_its_next_prompt() {
+    let claude_code = program("TINE_TEST_CLAUDE_CODE");
+    let home = Home::new();
+    notes(&home);
+    let provider = provider(&home, &claude_code_scenario(), "bodies");
+    let host = claude_code.to_str().unwrap();
+    ended(with(&home, &provider, &[host, "-p", "Run it", "--allowedTools", "Bash"]));
+    last_guest(&home, "claude:last", 4);
+    let before = files_of_user(&home);
+    let fan = ["fan", "claude:last", "-d", "look at the notes", "-d", "list the files", "--json"];
+    let ran = own(&home, &provider, &fan);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let listed = told["tasks"][1]["agent"].as_str().unwrap();
+    assert!(home.done(&["show", listed]).contains("notes.txt"), "a command that reads has run");
+    assert!(files_of_user(&home) == before, "nothing of the host's has changed");
+    let mut install = home.tine(&["gateway", "install", "claude-code", "--yes"]);
+    assert_eq!(Ran::of(install.env("HOME", user(&home))).code, 0);
+    let mut after = files_of_user(&home);
+    after.retain(|file| !before.contains(file));
+    assert_eq!(after.len(), 1, "the settings alone");
+    assert!(after[0].0.ends_with(".claude/settings.json"));
+    let said = |prompt: &str| {
+        ended(with(&home, &provider, &[host, "-p", prompt, "--continue"]));
+        let bodies = bodies(&home.path().join("bodies"));
+        String::from_utf8(bodies.last().unwrap().clone()).unwrap()
+    };
+    let reports = |body: &str| body.matches("Scope: a look").count();
+    let (first, second) = (said("Say more"), said("Say still more"));
+    assert_eq!(
+        (reports(&first), reports(&second)),
+        (2, 2),
+        "once, and in the history from then on"
+    );
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask hosts guests"]
+fn claude_code_compacts_and_is_killed_while_a_fork_of_it_works() {
+    let claude_code = program("TINE_TEST_CLAUDE_CODE");
+    let home = Home::new();
+    notes(&home);
+    home.write("config.toml", "[permissions]\nwait = true\n");
+    let provider = provider(&home, &claude_code_scenario(), "bodies");
+    let host = claude_code.to_str().unwrap();
+    ended(with(&home, &provider, &[host, "-p", "Run it", "--allowedTools", "Bash"]));
+    let guest = last_guest(&home, "claude:last", 4);
+    let fan = ["fan", &guest, "-d", "write a file", "--confine", "directory", "--json"];
+    let mut command = crate::crash::command(&home, &fan);
+    command.env("ANTHROPIC_BASE_URL", provider.field("anthropic")).env("ANTHROPIC_API_KEY", KEY);
+    let mut fan = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let question = until_some("the question of the worker", || {
+        let asked: Value =
+            serde_json::from_str(&home.ran(&["permission", "list", "--json"]).stdout).ok()?;
+        Some(asked.as_array()?.first()?["id"].as_str()?.to_owned())
+    });
+    ended(with(&home, &provider, &[host, "-p", "/compact", "--continue"]));
+    let running = with(&home, &provider, &[host, "-p", "Stay", "--continue"]);
+    until("its last request", || {
+        home.ran(&["logs", "claude:last", "--json"]).stdout.contains("Stay")
+    });
+    signal("KILL", running.id());
+    home.done(&["permission", "allow", &question]);
+    let mut printed = String::new();
+    fan.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(fan.wait().unwrap().success(), "{printed}");
+    let told: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(told["tasks"][0]["status"], "completed", "{printed}");
+    let worker = told["tasks"][0]["agent"].as_str().unwrap().to_owned();
+    all_read(&home, &guest, &[worker]);
+    assert_eq!(std::fs::read_to_string(home.work().join("made.txt")).unwrap(), "made");
 }
 
 fn codex_scenario() -> String {
