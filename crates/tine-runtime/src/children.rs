@@ -54,8 +54,7 @@ impl Runtime {
             Standing::Worker | Standing::Hidden => 1,
             Standing::Root | Standing::Peer | Standing::Guest => 0,
         };
-        let bounds =
-            if is_own_place(parent, spec) { Reach::directory() } else { parent.reach.clone() };
+        let bounds = reach_of_forks(parent, &spec.place);
         let first = self.new_id();
         let (settings, head) = self.head_of(parent, first, spec).await?;
         let directory = spec.directory.as_ref().map(|path| path.to_string_lossy().into_owned());
@@ -98,7 +97,8 @@ impl Runtime {
                 Err(error) => failed = Some(error),
             }
         }
-        let by_person = matches!(spec.reach, ReachWish::Person(_)) || is_own_place(parent, spec);
+        let by_person =
+            matches!(spec.reach, ReachWish::Person(_)) || is_own_place(parent, &spec.place);
         let child = |(unborn, placed): (Unborn, &Option<Placed>)| NewChild {
             agent: placed.iter().fold(unborn.agent, |agent, placed| placed.moved(agent)),
             task: unborn.task,
@@ -166,8 +166,12 @@ impl Runtime {
     }
 }
 
-/// Returns true for forks of a guest in worktrees of their own: they may write there, though nothing of the program's. Whoever asks for
-/// a worktree has asked for that.
-fn is_own_place(parent: &AgentRecord, spec: &ForkSpec) -> bool {
-    parent.standing == Standing::Guest && matches!(spec.place, Placement::Worktree(_))
+/// The widest reach of forks of an agent, unless a person says another one: its own. Forks of a guest may write in worktrees of their own,
+/// for nothing there is the program's, and whoever asks for a worktree has asked for that.
+pub fn reach_of_forks(parent: &AgentRecord, place: &Placement) -> Reach {
+    if is_own_place(parent, place) { Reach::directory() } else { parent.reach.clone() }
+}
+
+fn is_own_place(parent: &AgentRecord, place: &Placement) -> bool {
+    parent.standing == Standing::Guest && matches!(place, Placement::Worktree(_))
 }

@@ -55,6 +55,7 @@ impl RuntimeError {
                 ConnectError::Scenario { .. }
                 | ConnectError::Key { .. }
                 | ConnectError::NotLent(_)
+                | ConnectError::NeverLent(_)
                 | ConnectError::NoGateway(_),
             )
             | Self::NoDirective

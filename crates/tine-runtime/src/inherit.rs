@@ -113,6 +113,10 @@ impl Runtime {
         let context = inherit.context();
         let with = |from| Inherited { from, context, entries: Vec::new(), digest: None };
         match inherit {
+            Inherit::Full if parent.standing == Standing::Guest => {
+                let (from, entries) = self.guest_fork_point(parent, at).await?;
+                return Ok(Inherited { entries, ..with(from) });
+            }
             Inherit::Full => return Ok(with(native)),
             Inherit::Fresh => {
                 self.frozen_head(parent).await?;

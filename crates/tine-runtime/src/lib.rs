@@ -101,6 +101,7 @@ pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;
 pub use changes::ChangeWatch;
+pub use children::reach_of_forks;
 pub use compact::{CompactOptions, Compacted, CompactedBy, KEEP_TOKENS_DEFAULT};
 pub use confine::{Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};

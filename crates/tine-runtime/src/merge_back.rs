@@ -22,6 +22,7 @@ use crate::aside::Aside;
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
+use crate::guests::refuse_guest;
 use crate::owner;
 use crate::registry::check_mail;
 use crate::runtime::Runtime;
@@ -96,7 +97,8 @@ impl Runtime {
         options: &DraftOptions,
     ) -> Result<Draft, RuntimeError> {
         // Before anything is asked for that may be missing, such as a key.
-        self.fork_part(source, options.into, None).await?;
+        let part = self.fork_part(source, options.into, None).await?;
+        refuse_guest(&self.store().agent(part.into).await?)?;
         let record = self.store().agent(source).await?;
         let llm = self.client_of(&record, &record.settings.model).await?;
         if record.state == AgentState::Dead {

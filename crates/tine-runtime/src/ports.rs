@@ -38,6 +38,9 @@ pub enum ConnectError {
     /// The user has not agreed to use the credentials of another program.
     #[error("there is no key for {}, and nobody has agreed that forks use the credentials of {}", .0.upstream, .0.host)]
     NotLent(Lent),
+    /// The user's settings forbid the credentials of other programs.
+    #[error("there is no key for {}, and your settings forbid the credentials of {}", .0.upstream, .0.host)]
+    NeverLent(Lent),
     /// The gateway that could lend the credentials of another program has ended.
     #[error("there is no key for {}, and no gateway that lends the credentials of {}", .0.upstream, .0.host)]
     NoGateway(Lent),

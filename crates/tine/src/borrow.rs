@@ -3,15 +3,24 @@
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tine_llm::{LlmClient, LlmError, Progress, Request};
 
 use tine_model::{AgentRecord, ModelRef};
-use tine_runtime::{ConnectError, Lent, RuntimeError};
+use tine_runtime::{ConnectError, Connector as _, Lent, RuntimeError};
+use tine_wire::Reply;
+use tokio_util::sync::CancellationToken;
 
 use crate::ask::{a_person_is_there, agrees};
 use crate::config::Setting;
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::output;
 
 /// The user's word on credentials of other programs (`gateway.borrow_credentials`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,19 +58,37 @@ pub(crate) async fn reach(
     model: &ModelRef,
 ) -> Result<(), Failure> {
     let reached = context.runtime.client_of(record, model).await;
+    if reached.is_ok() {
+        say_other_account(context, record, model).await?;
+    }
     let Err(RuntimeError::Connect(ConnectError::NotLent(lent))) = &reached else {
         return Ok(reached.map(drop)?);
     };
     let Lent { host, upstream, .. } = lent;
-    let is_open = context.models.borrowing() == Borrowing::Ask;
     let question = format!(
         "tine has no key for {upstream}. The fork can send its requests through the gateway of {host}, with the credentials that {host} uses there."
     );
-    if is_open && a_person_is_there() && agrees(&question) {
+    if a_person_is_there() && agrees(&question) {
         agree(lent)?;
         return Ok(context.runtime.client_of(record, model).await.map(drop)?);
     }
     Ok(reached.map(drop)?)
+}
+
+/// Says that tine's own key is not the other program's: no cache serves the fork then.
+async fn say_other_account(
+    context: &Context,
+    record: &AgentRecord,
+    model: &ModelRef,
+) -> Result<(), Failure> {
+    let Some(guest) = context.runtime.guest_above(record, model).await? else { return Ok(()) };
+    if context.models.guest_account(model, &guest) != guest.account {
+        output::say(&format!(
+            "note: tine's key for {} is not that of {}, so no cache serves the fork; --estimate says what it costs",
+            guest.upstream, guest.host
+        ));
+    }
+    Ok(())
 }
 
 /// Keeps a person's word for as long as the gateway lives.
@@ -84,6 +111,51 @@ pub(crate) fn is_agreed(lent: &Lent) -> bool {
 /// The file beside a gateway's socket that lists the accounts whose use a person has agreed to.
 pub(crate) fn agreed_file(socket: &Path) -> PathBuf {
     socket.with_extension("agreed")
+}
+
+/// A client that sends its requests through the gateway of another program. It ends with that gateway: nobody else has the credentials.
+pub(crate) struct LentClient {
+    pub(crate) client: Arc<dyn LlmClient>,
+    pub(crate) lent: Lent,
+}
+
+#[async_trait]
+impl LlmClient for LentClient {
+    async fn send(
+        &self,
+        request: &Request,
+        on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Reply, LlmError> {
+        let ended = cancel.child_token();
+        let mut why = None;
+        let mut watched = |progress: Progress<'_>| match progress {
+            Progress::Retry { cause: LlmError::Unreachable { source, .. }, .. }
+                if UnixStream::connect(&self.lent.gateway).is_err() =>
+            {
+                why = Some(source.clone());
+                ended.cancel();
+            }
+            other => on_progress(other),
+        };
+        let sent = self.client.send(request, &mut watched, &ended).await;
+        match why {
+            Some(source) if !cancel.is_cancelled() => Err(LlmError::Unreachable {
+                url: format!("{}: its gateway has ended", self.lent.upstream),
+                attempts: 1,
+                source,
+            }),
+            Some(_) | None => sent,
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        self.client.patience()
+    }
+
+    fn backoff(&self) -> Duration {
+        self.client.backoff()
+    }
 }
 
 /// Returns true if a gateway listens at this socket.

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use tine_model::{AgentRecord, NetworkReach, Reach, Standing};
-use tine_runtime::{AGENT_VARIABLE, CommandLimitsSet, Confinement, Missing, ReachWish};
+use tine_runtime::{
+    AGENT_VARIABLE, CommandLimitsSet, Confinement, Missing, Placement, ReachWish, reach_of_forks,
+};
 
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, ConfineTable};
@@ -58,20 +60,21 @@ pub(crate) fn of_agent(
     })
 }
 
-/// The confinement of workers that are to be made of `parent`.
+/// The confinement of workers that are to be made of `parent`, in this place.
 pub(crate) fn of_workers(
     context: &Context,
     args: &LimitArgs,
-    parent: &AgentRecord,
+    (parent, place): (&AgentRecord, &Placement),
 ) -> Result<Confinement, Failure> {
     let table = &context.config.confine;
-    let usual = parent.reach.narrowed(&usual(table)?);
+    let widest = reach_of_forks(parent, place);
+    let usual = widest.narrowed(&usual(table)?);
     let reach = match (typed(table, args, &usual)?, &context.caller) {
         (None, None) => ReachWish::Run(usual),
         (None, Some(caller)) => ReachWish::Run(usual.narrowed(&caller.reach)),
         (Some(reach), None) => ReachWish::Person(reach),
         (Some(reach), Some(caller)) => {
-            let bounds = parent.reach.narrowed(&caller.reach);
+            let bounds = widest.narrowed(&caller.reach);
             ReachWish::Narrow(bounded(&reach, (&bounds, caller))?)
         }
     };

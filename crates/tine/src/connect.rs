@@ -15,7 +15,7 @@ use tine_runtime::{ConnectError, Connector, GuestRow, Ids, Lent, Ports};
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tokio::sync::Mutex;
 
-use crate::borrow::{Borrowing, is_agreed, is_listening};
+use crate::borrow::{Borrowing, LentClient, is_agreed, is_listening};
 use crate::config::{Config, ProviderTable, Setting};
 use crate::credentials::Credentials;
 use crate::durations::duration;
@@ -111,11 +111,6 @@ impl Models {
         let own = (model.clone(), String::new());
         self.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&own);
         self.found.write().unwrap_or_else(PoisonError::into_inner).insert(model, base_url);
-    }
-
-    /// The user's word on credentials of other programs.
-    pub(crate) fn borrowing(&self) -> Borrowing {
-        self.borrowing
     }
 
     /// Returns true where tine has a key of its own for the server that answers a guest.
@@ -252,13 +247,11 @@ impl Connector for Models {
         if !is_listening(socket).await {
             return Err(ConnectError::NoGateway(lent));
         }
-        let is_agreed = match self.borrowing {
-            Borrowing::Always => true,
-            Borrowing::Never => false,
-            Borrowing::Ask => is_agreed(&lent),
-        };
-        if !is_agreed {
-            return Err(ConnectError::NotLent(lent));
+        match self.borrowing {
+            Borrowing::Always => {}
+            Borrowing::Never => return Err(ConnectError::NeverLent(lent)),
+            Borrowing::Ask if is_agreed(&lent) => {}
+            Borrowing::Ask => return Err(ConnectError::NotLent(lent)),
         }
         let format = match model.provider.format() {
             WireFormat::Anthropic => Format::Anthropic,
@@ -270,7 +263,8 @@ impl Connector for Models {
         let base_url = lent_base_url(&lent.account, format);
         let limits = self.limits.clone();
         let options = HttpOptions { model: model.clone(), base_url, key: None, limits };
-        self.kept(options, (&lent.account, Some(socket)))
+        let client = self.kept(options, (&lent.account, Some(socket)))?;
+        Ok(Arc::new(LentClient { client, lent }))
     }
 
     fn guest_account(&self, model: &ModelRef, guest: &GuestRow) -> String {

@@ -307,8 +307,10 @@ impl From<RuntimeError> for Failure {
                 "try the command by hand; `tine login PROVIDER` stores another one, or a key",
             ),
             RuntimeError::Connect(ConnectError::NotLent(_)) => told
-                .hint("`gateway.borrow_credentials = \"always\"` in your config.toml agrees; at a terminal, `tine fork` and `tine fan` ask")
+                .hint("`gateway.borrow_credentials = \"always\"` in your config.toml agrees; typed at a shell's prompt, `tine fork` and `tine fan` ask")
                 .hint("`tine login PROVIDER` gives tine a key of its own"),
+            RuntimeError::Connect(ConnectError::NeverLent(_)) => told
+                .hint("gateway.borrow_credentials in your config.toml is \"never\"; \"ask\" and \"always\" let forks use them"),
             RuntimeError::Connect(ConnectError::NoGateway(_)) => told
                 .hint("`tine with` starts one: go on with the program's conversation in it, and fork then")
                 .hint("`tine login PROVIDER` gives tine a key of its own"),

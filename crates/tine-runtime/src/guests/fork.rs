@@ -9,11 +9,15 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use tine_fork::cache::CacheLane;
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, AgentState, ContextMode, ModelRef, Standing};
-use tine_store::{GuestFilter, GuestRow};
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Block, ContextMode, EntryId, Message, ModelRef, Role,
+    Standing, WireFormat,
+};
+use tine_store::{ForkFrom, GuestFilter, GuestRow, NewEntry, StoreError};
 use tine_wire::{GuestRequest, Head};
 
 use crate::cache::CachePolicy;
+use crate::codec;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -41,7 +45,11 @@ impl Runtime {
     ) -> Result<Option<AgentId>, RuntimeError> {
         let rows = self.store().guests(GuestFilter::Host(host.to_owned())).await?;
         for row in rows {
-            let record = self.store().agent(row.agent).await?;
+            let record = match self.store().agent(row.agent).await {
+                // Removed, and its forks are there.
+                Err(StoreError::NotFound { .. }) => continue,
+                record => record?,
+            };
             let is_own = record.context != ContextMode::Fresh && record.state != AgentState::Dead;
             if is_own && Path::new(&record.directory) == directory {
                 return Ok(Some(row.agent));
@@ -51,7 +59,7 @@ impl Runtime {
     }
 
     /// The other program's side of the guest that an agent is, or goes on from in the format of its provider; `None` for all others.
-    pub(crate) async fn guest_above(
+    pub async fn guest_above(
         &self,
         record: &AgentRecord,
         model: &ModelRef,
@@ -96,6 +104,30 @@ impl Runtime {
             }
             None => self.lane(model, policy).await,
         }
+    }
+}
+
+/// Stands for a reply that a fork does not have. The same for all forks, and without a time.
+const OPEN_REPLY: &str = "This reply was still being written when the conversation went on from here; it is not part of this conversation.";
+
+impl Runtime {
+    /// The fork point of a whole history of a guest, and the first entries of a fork behind it. Anthropic takes a message of the system
+    /// only before a reply or at the end, so where the last message is one, a reply stands between it and what the fork is told.
+    pub(crate) async fn guest_fork_point(
+        &self,
+        guest: &AgentRecord,
+        at: Option<EntryId>,
+    ) -> Result<(ForkFrom, Vec<NewEntry>), RuntimeError> {
+        let fold = self.fold(guest.id, at).await?;
+        let from = fold
+            .entries()
+            .last()
+            .map_or(ForkFrom::LastEntry, |last| ForkFrom::Entry(last.entry.id));
+        let is_open = guest.settings.model.format() == WireFormat::Anthropic
+            && fold.items().last().is_some_and(|item| item.message.role() == Role::System);
+        let reply = Message::new(Role::Assistant, vec![Block::Text(OPEN_REPLY.to_owned())]);
+        let reply = is_open.then(|| codec::message_row(&reply, self.now_ms()));
+        Ok((from, reply.into_iter().collect()))
     }
 }
 

@@ -171,3 +171,30 @@ async fn forks_of_a_guest_write_nothing_unless_a_person_says_so() {
     let ran = host.runtime.run(guest, Some("go on".to_owned()), &options()).await;
     assert!(matches!(ran, Err(RuntimeError::Guest(_))), "its program runs it");
 }
+
+#[tokio::test]
+async fn a_system_message_at_the_end_is_followed_by_a_reply() {
+    let mut host = Host::with(model()).await;
+    let mut program = Program::new("s");
+    program.messages = vec![user("one"), json!({"role": "system", "content": "It is noon."})];
+    let exchange = host.sent(&program).await;
+    let guest = host.guests.begun(exchange, true).await.unwrap().unwrap();
+    host.runtime.fan(fan(guest, &["look", "look again"]), &options()).await.unwrap();
+    for request in &host.model.requests()[..2] {
+        let added = added(&request.text(), &split(&program));
+        let roles: Vec<&Value> = added.iter().map(|message| &message["role"]).collect();
+        assert_eq!(roles, ["assistant", "user"]);
+    }
+}
+
+#[tokio::test]
+async fn forks_of_a_guest_that_was_removed_go_on_at_its_server() {
+    let mut host = Host::with(model()).await;
+    let guest = host.turn(&mut Program::new("s"), "one", "two").await;
+    let fork = host.runtime.fork(ForkSpec::of(guest)).await.unwrap().record;
+    host.runtime.remove_agents(&[guest]).await.unwrap();
+    let model = &fork.settings.model;
+    let row = host.runtime.guest_above(&fork, model).await.unwrap().unwrap();
+    assert_eq!(row.upstream, "https://api.test");
+    assert_eq!(host.runtime.last_guest("test", std::path::Path::new("/")).await.unwrap(), None);
+}

@@ -47,13 +47,12 @@ const MEMBERS: &str = "WITH RECURSIVE above (id) AS (\
      FROM below JOIN agents a ON a.id = below.id ORDER BY a.seq";
 
 /// All that an agent has said and heard, beside its entries.
-const OF_AGENT: [(&str, &str); 9] = [
+const OF_AGENT: [(&str, &str); 8] = [
     ("permissions", "DELETE FROM permissions WHERE agent = ?1"),
     ("mail", "DELETE FROM mail WHERE recipient = ?1"),
     ("requests", "DELETE FROM requests WHERE agent = ?1"),
     ("task", "DELETE FROM tasks WHERE agent = ?1"),
     ("writers", "DELETE FROM writers WHERE agent = ?1"),
-    ("guest", "DELETE FROM guests WHERE agent = ?1"),
     ("request of the guest", "DELETE FROM guest_requests WHERE agent = ?1"),
     // One that is there is another agent's place as well, and stays for its sake.
     ("worktree", "DELETE FROM worktrees WHERE agent = ?1 AND removed_ms IS NOT NULL"),
@@ -61,7 +60,9 @@ const OF_AGENT: [(&str, &str); 9] = [
 ];
 
 /// All that leads to its row, and the row.
-const WHOLE: [(&str, &str); 6] = [
+const WHOLE: [(&str, &str); 7] = [
+    // Its forks go on at the server that it names.
+    ("guest", "DELETE FROM guests WHERE agent = ?1"),
     ("sender", "UPDATE mail SET sender = NULL WHERE sender = ?1"),
     ("line", "DELETE FROM reservations WHERE root = ?1"),
     ("budget", "DELETE FROM budgets WHERE root = ?1"),

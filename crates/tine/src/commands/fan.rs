@@ -207,7 +207,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     }
     let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
     borrow::reach(context, &record, model).await?;
-    let confinement = of_workers(context, &args.spread.limits, &record)?;
+    let confinement = of_workers(context, &args.spread.limits, (&record, &fork.place))?;
     tell_widened(&confinement.reach, (&record.reach, "each worker"));
     let directory = record.directory.clone();
     warn_of_gaps(&confinement, Path::new(&directory));

@@ -36,6 +36,13 @@ pub(crate) async fn run(context: &Context, mut args: RunArgs) -> Result<u8, Fail
     }
     let to_send = prompt.to_send();
     if let Some(agent) = existing {
+        let record = context.runtime.agent(agent).await?;
+        let model = &record.settings.model;
+        let is_guest = record.standing == Standing::Guest;
+        // Only a fork of a guest may need a person's word.
+        if !is_guest && context.runtime.guest_above(&record, model).await?.is_some() {
+            talk.reach(&record, model).await?;
+        }
         let ran = talk.run(agent, None, to_send).await;
         memory::after_turn(context, agent).await;
         return ran;

@@ -164,6 +164,10 @@ pub(super) const SETTINGS: Section = Section {
             "cache.confirm_above",
             "ask before a fork that is estimated to cost more than this, in USD; where nobody can be asked it is refused",
         ),
+        (
+            "gateway.borrow_credentials",
+            "whether forks of another program's conversation use that program's credentials, where tine has no key for its server: ask (the default) a person at the terminal, never, or always",
+        ),
     ],
 };
 

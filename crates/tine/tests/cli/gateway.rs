@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::sim_serve::{Server, bodies};
 use crate::support::{Home, Ran};
+use crate::worktree::git;
 
 /// Options of a program that is told its base URL by `LLM_URL`.
 const LLM_URL: [&str; 5] = ["with", "--base-url-env", "LLM_URL", "--format", "anthropic"];
@@ -170,6 +171,52 @@ fn a_fork_of_another_agents_conversation_reads_it_from_the_cache() {
     assert!(of_guest.code == 0 && of_guest.stdout.contains("Go on"), "{of_guest:?}");
 }
 
+const WRITES: &str = r#"
+name = "writes"
+
+[[turn]]
+when = { last_tool = "FileWrite" }
+text = "Scope: it\nResult: done\nKey files: made.txt\nFiles changed: made.txt\nIssues: none"
+
+[[turn]]
+when = { user_contains = "Task: write" }
+tool_calls = [{ name = "FileWrite", input = { file_path = "made.txt", content = "made" } }]
+
+[[turn]]
+text = "ok"
+"#;
+
+#[test]
+fn a_fork_of_another_agents_conversation_writes_in_a_worktree_of_its_own() {
+    let home = Home::new();
+    home.write("work/README.md", "# A project\n");
+    let commands = [
+        "init -q -b main",
+        "config user.name Ann",
+        "config user.email ann@example.org",
+        "add -A",
+        "commit -qm First",
+    ];
+    for words in commands {
+        git(&home.work(), &words.split(' ').collect::<Vec<_>>());
+    }
+    let scenario = home.write("case.toml", WRITES);
+    let provider = Server::start(&home, &["--scenario", scenario.to_str().unwrap()]);
+    assert_eq!(answered(&home, &provider, &[], "say it").code, 0);
+    let guest = Held::guest(&home);
+    let made = |place: &[&str]| {
+        let fan = ["fan", &guest, "-d", "write", "--permission-mode", "accept-edits", "--json"];
+        let mut command = home.tine(&[fan.as_slice(), place].concat());
+        command.env("ANTHROPIC_BASE_URL", provider.field("anthropic"));
+        let ran = Ran::of(command.env("ANTHROPIC_API_KEY", "any"));
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        told["tasks"][0]["worktree"].clone()
+    };
+    assert!(made(&["--worktree"]).is_object());
+    assert!(made(&[]).is_null());
+    assert!(!home.work().join("made.txt").exists(), "the directory is the other agent's");
+}
+
 #[test]
 fn forks_use_the_credentials_of_another_agent_once_that_is_agreed() {
     let home = Home::new();
@@ -183,7 +230,7 @@ fn forks_use_the_credentials_of_another_agent_once_that_is_agreed() {
     --- stdout
     --- stderr
     error: there is no key for http://127.0.0.1:[PORT], and nobody has agreed that forks use the credentials of tine
-    hint: `gateway.borrow_credentials = "always"` in your config.toml agrees; at a terminal, `tine fork` and `tine fan` ask
+    hint: `gateway.borrow_credentials = "always"` in your config.toml agrees; typed at a shell's prompt, `tine fork` and `tine fan` ask
     hint: `tine login PROVIDER` gives tine a key of its own
     "#);
     home.write("config.toml", "[gateway]\nborrow_credentials = \"never\"\n");

@@ -31,8 +31,8 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 /// Longest wait at the end for what is still to be written: the store may be locked, or its disk gone.
 const FINISH_WAIT: Duration = Duration::from_secs(5);
 
-/// Headers without which a request is another one: with other beta features a provider reads another prompt.
-const OF_REQUEST: [&str; 2] = ["anthropic-beta", "openai-beta"];
+/// Headers without which a request is another one: with another version, or other beta features, a provider reads it otherwise.
+const OF_REQUEST: [&str; 3] = ["anthropic-version", "anthropic-beta", "openai-beta"];
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

@@ -41,7 +41,9 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
             Some(task) => tell_of_reach(context, task, &args.how).await?,
             None => {
                 let record = agent_of(context, &args.spawner).await?;
-                let wish = of_workers(context, &args.how.limits, &record)?.reach;
+                borrow::reach(context, &record, &record.settings.model).await?;
+                let place = args.place.placement();
+                let wish = of_workers(context, &args.how.limits, (&record, &place))?.reach;
                 tell_widened(&wish, (&record.reach, "the worker"));
             }
         }
@@ -61,7 +63,8 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
     }
     let record = context.runtime.agent(spawner).await?;
     borrow::reach(context, &record, &record.settings.model).await?;
-    let confinement = of_workers(context, &args.how.limits, &record)?;
+    let place = args.place.placement();
+    let confinement = of_workers(context, &args.how.limits, (&record, &place))?;
     tell_widened(&confinement.reach, (&record.reach, "the worker"));
     let reach = confinement.reach.clone();
     let mut work = Work::new(context, &args.how, (confinement, Path::new(&record.directory)))?;
@@ -69,7 +72,6 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
     work.options.crew.confinement.reach = reach;
     let usual = if args.fork { Inherit::Full } else { Inherit::Fresh };
     let fork = worker_of(spawner, &args.worker, usual, &work.options.crew.definitions)?;
-    let place = args.place.placement();
     let spawn = Spawn {
         fork: ForkSpec { at, name: args.name, place, ..fork },
         prompt: args.prompt,

@@ -302,14 +302,35 @@ when = {{ user_contains = "Run it", tool_results = 0 }}
 tool_calls = [{{ name = "exec_command", input = {{ cmd = "echo it-$((1 + 1))" }} }}]
 
 [[turn]]
-when = {{ user_contains = "look at" }}
+when = {{ user_contains = "look at", last_tool = "exec_command" }}
 text = "{REPORT}"
+
+[[turn]]
+when = {{ user_contains = "look at" }}
+tool_calls = [{{ name = "exec_command", input = {{ cmd = "cat notes.txt" }} }}]
+
+[[turn]]
+when = {{ user_contains = "Patch it", last_tool = "apply_patch" }}
+text = "It is patched."
+
+[[turn]]
+when = {{ user_contains = "Patch it" }}
+tool_calls = [{{ name = "apply_patch", input = {{ input = """{PATCH}""" }} }}]
 
 [[turn]]
 text = "ok"
 "#
     )
 }
+
+/// A change of the notes, as Codex's model writes one.
+const PATCH: &str = "*** Begin Patch
+*** Update File: notes.txt
+@@
+-the parser is slow
++the parser is fast
+*** End Patch
+";
 
 #[test]
 #[ignore = "needs Codex: cargo xtask hosts guests"]
@@ -320,10 +341,19 @@ fn codex_is_forked_and_its_forks_read_what_it_has_cached() {
     home.write("user/.codex/config.toml", CODEX_SETTINGS);
     home.write("user/.codex/auth.json", &json!({"OPENAI_API_KEY": KEY}).to_string());
     let provider = provider(&home, &codex_scenario(), "bodies");
-    let run = [codex.to_str().unwrap(), "exec", "--skip-git-repo-check", "Run it"];
+    // OpenAI's cache serves units of 128 tokens: with a short prompt one of them is more than a hundredth.
+    let prompt = format!("Run it. {}", "word ".repeat(6_000));
+    let run = [codex.to_str().unwrap(), "exec", "--skip-git-repo-check", &prompt];
     ended(with(&home, &provider, &run));
     let guest = last_guest(&home, "codex:last", 5);
     let workers = fan_of_four(&home, &provider, "codex:last");
     all_read(&home, &guest, &workers);
+    assert!(home.done(&["show", &workers[0]]).contains("the parser is slow"));
     generations(&home, &provider, &guest);
+    let patch = ["fork", &guest, "Patch it", "--confine", "directory"];
+    let ran =
+        own(&home, &provider, &[patch.as_slice(), &["--permission-mode", "accept-edits"]].concat());
+    assert!(ran.code == 0 && ran.stdout.contains("It is patched."), "{ran:?}");
+    let notes = std::fs::read_to_string(home.work().join("notes.txt")).unwrap();
+    assert_eq!(notes, "the parser is fast\n");
 }
