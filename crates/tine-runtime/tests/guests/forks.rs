@@ -41,9 +41,9 @@ async fn a_fork_goes_on_from_the_last_request_byte_for_byte() {
     let mut host = Host::with(model()).await;
     let mut program = Program::new("s");
     host.turn(&mut program, "one", "two").await;
-    // The program writes it anew, with members and an order of its own, once it is no longer the last.
+    // The program writes it anew, in an order of its own, once it is no longer the last.
     program.messages[1] =
-        json!({"content": [{"later": 1, "text": "two", "type": "text"}], "role": "assistant"});
+        json!({"content": [{"text": "two", "type": "text"}], "role": "assistant"});
     program.messages.push(json!({"role": "system", "content": "It is noon."}));
     program.messages.push(user("three"));
     let guest = host.exchange(&program, &reply(&said("four"), (10, 0))).await;

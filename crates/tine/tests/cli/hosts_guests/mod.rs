@@ -171,33 +171,55 @@ fn generations(home: &Home, provider: &Server, guest: &str) {
     }
 }
 
-#[test]
-#[ignore = "needs Claude Code: cargo xtask hosts guests"]
-fn claude_code_is_forked_in_the_middle_of_a_turn_with_its_own_credentials() {
-    let claude_code = program("TINE_TEST_CLAUDE_CODE");
-    let home = Home::new();
-    notes(&home);
+/// Forks a program while a command of its runs until a file is there. The forks have no key, and use the program's own.
+fn forked_in_the_middle(home: &Home, scenario: &str, arguments: &[&str], last: (&str, usize)) {
     home.write("config.toml", "[gateway]\nborrow_credentials = \"always\"\n");
-    let provider = provider(&home, &claude_code_scenario(), "bodies");
-    // Its command runs until the file is there.
     let command = "until [ -e go ]; do sleep 0.1; done";
-    let scenario = claude_code_scenario().replace("echo it-$((1 + 1))", command);
-    let waiting = self::provider(&home, &scenario, "waiting");
-    drop(provider);
-    let host = claude_code.to_str().unwrap();
-    let running = with(&home, &waiting, &[host, "-p", "Run it", "--allowedTools", "Bash"]);
-    let guest = last_guest(&home, "claude:last", 2);
-    let ran = home.ran(&["fan", "claude:last", "-d", "look at one", "-d", "look at two", "--json"]);
+    let scenario = scenario.replace("echo it-$((1 + 1))", command);
+    let provider = provider(home, &scenario, "bodies");
+    let running = with(home, &provider, arguments);
+    let (name, entries) = last;
+    let guest = last_guest(home, name, entries);
+    let ran = home.ran(&["fan", name, "-d", "look at one", "-d", "look at two", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     let workers = told["tasks"].as_array().unwrap().iter();
     let workers: Vec<String> =
         workers.map(|task| task["agent"].as_str().unwrap().to_owned()).collect();
     assert_eq!(workers.len(), 2);
-    all_read(&home, &guest, &workers);
+    all_read(home, &guest, &workers);
     std::fs::write(home.work().join("go"), "").unwrap();
     ended(running);
-    until("the end of the turn", || home.ran(&["logs", &guest]).stdout.contains("It ran."));
+    until("the end of the turn", || {
+        home.ran(&["logs", &guest]).stdout.lines().count() >= entries + 2
+    });
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask hosts guests"]
+fn claude_code_is_forked_in_the_middle_of_a_turn_with_its_own_credentials() {
+    let claude_code = program("TINE_TEST_CLAUDE_CODE");
+    let home = Home::new();
+    notes(&home);
+    let arguments = [claude_code.to_str().unwrap(), "-p", "Run it", "--allowedTools", "Bash"];
+    forked_in_the_middle(&home, &claude_code_scenario(), &arguments, ("claude:last", 3));
+}
+
+#[test]
+#[ignore = "needs Codex: cargo xtask hosts guests"]
+fn codex_is_forked_in_the_middle_of_a_turn_with_its_own_credentials() {
+    let codex = program("TINE_TEST_CODEX");
+    let home = Home::new();
+    notes(&home);
+    settings_of_codex(&home);
+    let prompt = format!("Run it. {}", "word ".repeat(6_000));
+    let arguments = [codex.to_str().unwrap(), "exec", "--skip-git-repo-check", &prompt];
+    forked_in_the_middle(&home, &codex_scenario(), &arguments, ("codex:last", 3));
+}
+
+fn settings_of_codex(home: &Home) {
+    home.write("user/.codex/config.toml", CODEX_SETTINGS);
+    home.write("user/.codex/auth.json", &json!({"OPENAI_API_KEY": KEY}).to_string());
 }
 
 /// The files of the host's user with their content, but for what it notes of its own runs.
@@ -338,8 +360,7 @@ fn codex_is_forked_and_its_forks_read_what_it_has_cached() {
     let codex = program("TINE_TEST_CODEX");
     let home = Home::new();
     notes(&home);
-    home.write("user/.codex/config.toml", CODEX_SETTINGS);
-    home.write("user/.codex/auth.json", &json!({"OPENAI_API_KEY": KEY}).to_string());
+    settings_of_codex(&home);
     let provider = provider(&home, &codex_scenario(), "bodies");
     // OpenAI's cache serves units of 128 tokens: with a short prompt one of them is more than a hundredth.
     let prompt = format!("Run it. {}", "word ".repeat(6_000));
