@@ -224,7 +224,7 @@ struct Asked {
     course: Course,
 }
 
-/// What becomes of it.
+/// The way in which a call is answered.
 enum Course {
     /// It is run: the call as the model made it, and in the words of the tool that answers it.
     Run { asked: ToolCall, own: ToolCall },
@@ -249,7 +249,7 @@ impl Dispatch<'_> {
         Some(Asked { id: id.clone(), course })
     }
 
-    /// Whether neighbours of the call may run at the same time.
+    /// Returns true if neighbours of the call may run at the same time.
     fn is_read_only(&self, call: &Asked) -> bool {
         match &call.course {
             Course::Run { own, .. } => self.tools.is_read_only(&own.name),

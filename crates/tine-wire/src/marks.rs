@@ -297,7 +297,7 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// The same with a part of the next message.
+    /// Identity of the head, the first `items` messages and a part of the next one.
     fn hash_within(&self, items: usize, part: &[u8]) -> Hash {
         match self.beginnings {
             Some(beginnings) => part_hash(&beginnings[items], part),

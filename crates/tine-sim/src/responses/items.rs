@@ -32,7 +32,7 @@ impl Item {
         if self.is_output() { "output" } else { "content" }
     }
 
-    /// Whether it answers a call of a tool of the client's.
+    /// Returns true for an answer to a call of a tool of the client's.
     pub(super) fn is_output(&self) -> bool {
         ["function_call_output", "custom_tool_call_output"].contains(&self.kind())
     }

@@ -41,7 +41,7 @@ struct GrowingItem {
     called: bool,
     /// Whether any of its content was shown.
     shown: bool,
-    /// Whether the input of a custom call was begun to be shown, which its end closes.
+    /// True once the input of a custom call was begun to be shown; its end closes it.
     is_text_open: bool,
     ended: Option<EndedItem>,
 }

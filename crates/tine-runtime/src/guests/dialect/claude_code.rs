@@ -26,7 +26,7 @@ pub(super) const WORKS: &str =
 /// The longest time limit of a command, the same in both programs.
 const TIMEOUT_MS_MAX: u64 = 600_000;
 
-/// How long `TaskOutput` waits if it does not say.
+/// The wait of a `TaskOutput` that names none, in milliseconds.
 const WAIT_MS_DEFAULT: u64 = 30_000;
 
 /// Lines of a search without a limit; the size of a result is limited anyway.

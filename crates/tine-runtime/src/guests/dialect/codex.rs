@@ -22,13 +22,13 @@ pub(super) const WORKS: &str = "What works is `exec_command` (or `shell`), `writ
 /// A command's time limit. The host lets a command go on beyond its call and reads on in it; here it is waited for.
 const TIMEOUT_MS_MAX: u64 = 600_000;
 
-/// How long is waited for more output if a call does not say.
+/// The wait for more output of a call that names none, in milliseconds.
 const WAIT_MS_DEFAULT: u64 = 5_000;
 
-/// How a session is called among the commands in the background, before its number.
+/// The name of a session among the commands in the background, before its number.
 const SESSION: &str = "session-";
 
-/// What a person types to end a command.
+/// The character that a person types to end a command (Ctrl+C).
 const INTERRUPT: &str = "\u{3}";
 
 /// The call of this id and name.
@@ -153,7 +153,7 @@ pub(super) fn told(own: &ToolCall, text: String) -> String {
     format!("{status}\nOutput:\n{}", output.join("\n"))
 }
 
-/// How a command stands, by a line of tine's.
+/// Reads the state of a command from a line of tine's.
 fn status(line: &str) -> Option<String> {
     let exited = |rest: &str| {
         let code: String = rest.chars().take_while(char::is_ascii_digit).collect();

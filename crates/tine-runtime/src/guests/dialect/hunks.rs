@@ -105,7 +105,7 @@ fn no_line(lines: &[&str], from: usize, line: &str) -> String {
     format!("`{line}` stands {place}")
 }
 
-/// Where these lines stand one below the other, at the earliest: as they are rather than with other blanks.
+/// Finds the first place at which these lines stand one below the other: as they are, or else with other blanks.
 fn found(lines: &[&str], from: usize, wanted: &[&str]) -> Option<usize> {
     let alike: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
     alike.iter().find_map(|plain| {

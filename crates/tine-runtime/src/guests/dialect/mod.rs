@@ -43,13 +43,13 @@ impl Own {
         Self { tool, input: Map::new() }
     }
 
-    /// The same call with one more argument.
+    /// Returns the call with one more argument.
     fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.input.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same call with one more argument, where there is one.
+    /// Returns the call with one more argument, where there is one.
     fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with(name, value),

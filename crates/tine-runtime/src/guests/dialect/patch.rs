@@ -4,7 +4,7 @@
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// What the lines of a patch begin with that are no lines of a file.
+/// Beginnings of the lines of a patch that are no lines of a file.
 const ADD: &str = "*** Add File: ";
 const DELETE: &str = "*** Delete File: ";
 const UPDATE: &str = "*** Update File: ";

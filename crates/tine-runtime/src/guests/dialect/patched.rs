@@ -19,7 +19,7 @@ const WORDS: [(&str, &str); 3] = [
     ("; use FileWrite to create it", "; create it by `*** Add File: `"),
 ];
 
-/// What changes in one file: the calls that do it, and the word for it.
+/// A change of one file: the calls that make it, and the word for it.
 struct Work {
     path: String,
     /// As the host's own answers say it: added, modified, deleted.
@@ -55,7 +55,7 @@ pub(crate) async fn carry_out_patch(
     if failures.is_empty() { carried_out(works, calls).await } else { told(&[], failures) }
 }
 
-/// What a change comes to. The error is the answer of the call that failed, or why there is none.
+/// Works a change out. The error is the answer of the call that failed, or says why there is none.
 async fn work(change: Change, place: &Place, calls: &InnerCalls) -> Result<Work, ToolAnswer> {
     Ok(match change {
         Change::Add { path, content } => {
