@@ -77,6 +77,11 @@ impl Arguments {
 const REPEATED_CHARACTERS_MAX: usize = 40;
 
 fn mismatch(field: &str, expected: &str, found: &Value) -> Failure {
+    Failure::new(wrong_argument(field, expected, found))
+}
+
+/// Says to a model what an argument must be and what it was. A long text is cut.
+pub fn wrong_argument(field: &str, expected: &str, found: &Value) -> String {
     let found = match found {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
@@ -88,7 +93,7 @@ fn mismatch(field: &str, expected: &str, found: &Value) -> Failure {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     };
-    Failure::new(format!("`{field}` must be {expected}, not {found}"))
+    format!("`{field}` must be {expected}, not {found}")
 }
 
 impl<'de> Deserialize<'de> for Arguments {

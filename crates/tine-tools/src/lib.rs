@@ -43,6 +43,7 @@ mod walk;
 mod wall;
 mod watchdog;
 
+pub use arguments::wrong_argument;
 pub use bash::{Background, Bash, BashOutput, is_withheld_variable};
 pub use caller::Caller;
 pub use detached::{Detached, hide_environment, is_environment_hidden, leave_session};

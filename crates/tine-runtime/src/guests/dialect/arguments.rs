@@ -2,11 +2,9 @@
 
 use serde_json::{Map, Value};
 use tine_model::RawJson;
+use tine_tools::wrong_argument;
 
 use super::NotRun;
-
-/// Characters of a wrong value that are repeated.
-const REPEATED_CHARACTERS_MAX: usize = 40;
 
 /// The fields of one call.
 #[derive(Debug)]
@@ -72,16 +70,5 @@ impl Arguments {
 }
 
 fn mismatch(field: &str, expected: &str, found: &Value) -> NotRun {
-    let found = match found {
-        Value::Null => "null".to_owned(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) => {
-            let head: String = text.chars().take(REPEATED_CHARACTERS_MAX).collect();
-            format!("the string {head:?}")
-        }
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-    };
-    NotRun::Mistaken(format!("`{field}` must be {expected}, not {found}"))
+    NotRun::Mistaken(wrong_argument(field, expected, found))
 }

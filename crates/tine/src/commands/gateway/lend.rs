@@ -37,7 +37,7 @@ impl Vault {
         account
     }
 
-    /// Knows them, for a gateway.
+    /// Returns the part of it that a gateway asks for the headers of an account.
     pub(super) fn lender(&self) -> Lender {
         let all = Arc::clone(&self.0);
         Arc::new(move |account: &str| {

@@ -40,7 +40,7 @@ fn requests(home: &Home, agent: &str) -> Vec<Value> {
 }
 
 /// Fails unless the first request of each agent has read at least 99 % of the guest's last prompt.
-fn all_read(home: &Home, guest: &str, agents: &[String]) {
+pub(crate) fn all_read(home: &Home, guest: &str, agents: &[String]) {
     let (prompt, _) = tokens(requests(home, guest).last().unwrap());
     for agent in agents {
         let (all, read) = tokens(&requests(home, agent)[0]);
