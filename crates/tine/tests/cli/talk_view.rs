@@ -130,6 +130,8 @@ fn a_command_is_seen_while_it_runs() {
         screen.contains("⎿ running · ") && screen.contains("\n    first\n")
     });
     std::fs::write(home.work().join("go"), "").unwrap();
-    let screen = terminal.screen("It is over.");
-    assert!(screen.contains("⎿ first\n    last\n"), "{screen}");
+    // The words of a reply come as they are said, and results once they stand in the log.
+    terminal.screen_where("the result and the words behind it", |screen| {
+        screen.contains("⎿ first\n    last\n") && screen.contains("It is over.")
+    });
 }
