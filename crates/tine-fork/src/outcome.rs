@@ -1,9 +1,11 @@
 //! What became of a fork.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tine_cache::Judgement;
 use tine_model::{Message, Outcome, Spent, Usage};
 use tine_wire::HeadPartsError;
@@ -13,7 +15,8 @@ use crate::params::QuerySource;
 use crate::run::{RunError, RunReport};
 
 /// One fork, from its beginning to its end. Random (v4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ForkRunId(Uuid);
 
 impl ForkRunId {
@@ -25,6 +28,28 @@ impl ForkRunId {
     /// The 16 bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
+    }
+}
+
+impl From<ForkRunId> for String {
+    fn from(id: ForkRunId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for ForkRunId {
+    type Error = uuid::Error;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl FromStr for ForkRunId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(Uuid::try_parse(text)?))
     }
 }
 

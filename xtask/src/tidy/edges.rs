@@ -16,7 +16,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("tine-tools", 1),
     ("tine-worktree", 1),
     ("tine-fork", 2),
-    ("tine-cluster", 2),
+    ("tine-nats", 2),
     ("tine-runtime", 3),
     ("tine-eval", 3),
     ("tine-tui", 4),
@@ -34,7 +34,7 @@ const TESTKIT: &str = "tine-testkit";
 const AUTOMATION: &str = "xtask";
 const BINARY: &str = "tine";
 
-/// Edges within a floor: the pure one, and that of the ports, where git is called in one place.
+/// Edges within a floor: the pure one, that of the ports, where git is called in one place, and that of the core.
 const LEVEL_EDGES: &[(&str, &str)] = &[
     ("tine-history", "tine-model"),
     ("tine-wire", "tine-model"),
@@ -42,6 +42,8 @@ const LEVEL_EDGES: &[(&str, &str)] = &[
     ("tine-cache", "tine-model"),
     ("tine-guard", "tine-model"),
     ("tine-worktree", "tine-tools"),
+    // Implements the library's trait.
+    ("tine-nats", "tine-fork"),
 ];
 
 /// Edges that lead down and are refused all the same, with the reason.

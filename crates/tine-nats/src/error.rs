@@ -1,0 +1,95 @@
+//! Errors of a cluster.
+
+use std::path::PathBuf;
+
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
+
+use crate::blob::BlobHash;
+
+/// The cause of a failure between this process and the servers.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The address is none.
+    #[error("`{url}` is not an address of a NATS server, such as nats://host:4222")]
+    Url {
+        /// The address.
+        url: String,
+        /// The parser's error.
+        source: std::io::Error,
+    },
+    /// A file with credentials or certificates cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// Nobody answers there.
+    #[error("no NATS server answers at {url}")]
+    Unreachable {
+        /// The addresses, without secrets.
+        url: String,
+        /// The client's error.
+        source: async_nats::ConnectError,
+    },
+    /// The server refuses this user.
+    #[error("the NATS server at {url} refuses these credentials")]
+    Refused {
+        /// The addresses, without secrets.
+        url: String,
+        /// The client's error.
+        source: async_nats::ConnectError,
+    },
+    /// The server has no JetStream.
+    #[error("the NATS server runs without JetStream")]
+    NoJetStream(#[source] CreateStreamError),
+    /// The server did not do what it was asked for.
+    #[error("the NATS server could not {what}")]
+    Server {
+        /// What it was asked for, as an infinitive.
+        what: String,
+        /// The client's error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server keeps this no longer: its limits of age and size let the oldest go first.
+    #[error("the NATS server does not have {0}: it keeps things for {days} days at most, and the oldest go first", days = crate::connect::KEPT.as_secs() / 86_400)]
+    Gone(BlobHash),
+    /// What the server has under a hash has another one.
+    #[error("what the NATS server has as {0} is something else")]
+    Corrupt(BlobHash),
+    /// Another worker has the run now: nothing that this one writes counts any more.
+    #[error("another worker has this run now")]
+    Fenced,
+    /// The run has ended: there is nothing to do.
+    #[error("this run has ended")]
+    Ended,
+    /// A message that is none of tine's, or of a newer version.
+    #[error("cannot read {what}")]
+    Unreadable {
+        /// The kind of message.
+        what: &'static str,
+        /// The parser's error.
+        source: serde_json::Error,
+    },
+    /// The worker's cache of blobs cannot be written or read.
+    #[error("cannot use the cache of blobs")]
+    Cache(#[from] std::io::Error),
+}
+
+impl ClusterError {
+    /// The server could not do `what`.
+    pub(crate) fn server(
+        what: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Server { what: what.into(), source: source.into() }
+    }
+
+    pub(crate) fn stream(name: String, source: CreateStreamError) -> Self {
+        match source.kind() {
+            CreateStreamErrorKind::JetStreamUnavailable => Self::NoJetStream(source),
+            _ => Self::server(format!("make the stream {name}"), source),
+        }
+    }
+}

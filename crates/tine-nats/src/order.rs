@@ -1,0 +1,105 @@
+//! Orders to the worker that has a run: on `agent.fork.<run_id>.orders`, kept, so that one who takes the run over finds them too.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::pull::Ordered;
+use futures_util::StreamExt as _;
+use serde::{Deserialize, Serialize};
+use tine_fork::ForkRunId;
+
+use crate::connect::Cluster;
+use crate::error::ClusterError;
+
+/// The pause before orders are read again where the server was gone.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// An order to whoever has a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum Order {
+    /// To stop.
+    Stop {
+        /// `hard` ends the run where it is; every other word lets it say its last words.
+        kind: String,
+    },
+    /// The answer to a question.
+    Answer {
+        /// The question.
+        question: String,
+        /// `allow` or `deny`.
+        decision: String,
+        /// The person's reason, for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Mail.
+    Mail {
+        /// Its number: one that comes twice counts once.
+        mail: i64,
+        /// Its text.
+        text: String,
+    },
+}
+
+fn orders_of(run: ForkRunId) -> String {
+    format!("agent.fork.{run}.orders")
+}
+
+impl Cluster {
+    /// Gives an order. When this returns, it stands on the server.
+    pub async fn order(&self, run: ForkRunId, order: &Order) -> Result<(), ClusterError> {
+        let failed = |error| ClusterError::server("keep an order", error);
+        let bytes = serde_json::to_vec(order)
+            .map_err(|source| ClusterError::Unreadable { what: "an order", source })?;
+        let sent = self.context().publish(orders_of(run), bytes.into()).await.map_err(failed)?;
+        sent.await.map(drop).map_err(failed)
+    }
+}
+
+/// The orders of a run, from the first on and as they come.
+pub struct Orders {
+    cluster: Cluster,
+    run: ForkRunId,
+    read: usize,
+    open: Option<(usize, Pin<Box<Ordered>>)>,
+}
+
+impl Orders {
+    /// All orders of a run.
+    pub fn new(cluster: &Cluster, run: ForkRunId) -> Self {
+        Self { cluster: cluster.clone(), run, read: 0, open: None }
+    }
+
+    /// The next order; waits for it, however long the server is away. One that cannot be read is passed over. May be dropped at any time.
+    pub async fn next(&mut self) -> Order {
+        loop {
+            let (passed, open) = match &mut self.open {
+                Some(open) => open,
+                None => match self.cluster.follow(orders_of(self.run)).await {
+                    Ok(open) => self.open.insert((0, Box::pin(open))),
+                    Err(_) => {
+                        tokio::time::sleep(RETRY).await;
+                        continue;
+                    }
+                },
+            };
+            match open.next().await {
+                Some(Ok(message)) => {
+                    *passed += 1;
+                    if *passed > self.read {
+                        self.read = *passed;
+                        match serde_json::from_slice(&message.payload) {
+                            Ok(order) => return order,
+                            Err(error) => tracing::warn!(%error, "an order that is none"),
+                        }
+                    }
+                }
+                Some(Err(_)) | None => {
+                    self.open = None;
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The record of a run: its events on the server, written by one worker at a time.
+//!
+//! The record is the fence. An event is written only behind the last one that its writer knows of; a worker that takes a run over
+//! writes that it has begun, and from then on everything that the worker before it writes is refused. So it is all the same whether a
+//! worker that is thought dead is: what counts is what stands in the record.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use tine_fork::ForkRunId;
+use tokio::time::Instant;
+
+use crate::connect::Cluster;
+use crate::error::ClusterError;
+use crate::event::{Event, Happened, Place, Started};
+
+/// The time for which a write is tried again: longer than a cluster takes to find a new leader.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pause between two tries.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// The subject of a run's events.
+pub(crate) fn events_of(run: ForkRunId) -> String {
+    format!("agent.fork.{run}.events")
+}
+
+/// The record of a run, as its writer holds it.
+pub struct Record {
+    cluster: Cluster,
+    /// Of the next event.
+    place: Place,
+    /// The server's number of the last event on the subject.
+    last: u64,
+}
+
+impl Record {
+    /// Takes a run: whoever had it before writes nothing more. Returns what stands in its record so far.
+    pub async fn claim(
+        cluster: &Cluster,
+        (run, worker): (ForkRunId, &str),
+        traceparent: Option<String>,
+        now_ms: i64,
+    ) -> Result<(Self, Vec<Event>), ClusterError> {
+        let last = last_event(cluster, run).await?;
+        let mut events = Vec::new();
+        if let Some((_, last)) = &last {
+            let mut reader = Events::new(cluster, run, 0);
+            while events.last().is_none_or(|event: &Event| event.sequence < last.sequence) {
+                match reader.next().await? {
+                    Read::Event(event) => events.push(*event),
+                    Read::Missed { .. } => {}
+                }
+            }
+        }
+        if events.last().is_some_and(Event::is_end) {
+            return Err(ClusterError::Ended);
+        }
+        let place = Place {
+            run,
+            worker: worker.to_owned(),
+            sequence: events.last().map_or(0, |event| event.sequence) + 1,
+            attempt: events.last().map_or(0, |event| event.attempt) + 1,
+            traceparent,
+        };
+        let last = last.map_or(0, |(number, _)| number);
+        let mut record = Self { cluster: cluster.clone(), place, last };
+        let started = Happened::Started(Started { worker: worker.to_owned() });
+        record.write(&started, now_ms).await?;
+        Ok((record, events))
+    }
+
+    /// The number of workers that have had the run, this one included.
+    pub fn attempt(&self) -> u32 {
+        self.place.attempt
+    }
+
+    /// Writes the next event. When this returns, it stands on the server. [`ClusterError::Fenced`] where another worker has the run.
+    pub async fn write(&mut self, happened: &Happened, now_ms: i64) -> Result<(), ClusterError> {
+        let event = self.fitting(Event::new(&self.place, happened, now_ms)?).await?;
+        self.last = self.put(&event).await?;
+        self.place.sequence += 1;
+        Ok(())
+    }
+
+    /// Puts an event behind the last one. Returns the server's number of it.
+    async fn put(&self, event: &Event) -> Result<u64, ClusterError> {
+        let bytes = Bytes::from(event.to_bytes()?);
+        let subject = events_of(self.place.run);
+        let until = Instant::now() + WRITE_PATIENCE;
+        loop {
+            let message = PublishMessage::build()
+                .payload(bytes.clone())
+                .expected_last_subject_sequence(self.last);
+            let sent = async {
+                self.cluster.context().send_publish(subject.clone(), message).await?.await
+            };
+            let error = match sent.await {
+                Ok(acked) => return Ok(acked.sequence),
+                Err(error) => error,
+            };
+            // An answer that was lost may have been a yes.
+            match last_event(&self.cluster, self.place.run).await {
+                Ok(Some((number, last))) if last.is(event) => return Ok(number),
+                Ok(_) if error.kind() == PublishErrorKind::WrongLastSequence => {
+                    return Err(ClusterError::Fenced);
+                }
+                Ok(_) | Err(_) => {}
+            }
+            if Instant::now() >= until {
+                return Err(ClusterError::server("keep an event", error));
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// The event with its data in a blob, where they are too long for a message.
+    async fn fitting(&self, mut event: Event) -> Result<Event, ClusterError> {
+        let data = event.data.to_string();
+        if data.len() > self.cluster.payload_max() / 2 {
+            let (hash, _) = self.cluster.put(data.into()).await?;
+            event.data = serde_json::Value::Null;
+            event.datablob = Some(hash);
+        }
+        Ok(event)
+    }
+}
+
+/// The last event of a run with its number on the server; `None` where there is none.
+async fn last_event(
+    cluster: &Cluster,
+    run: ForkRunId,
+) -> Result<Option<(u64, Event)>, ClusterError> {
+    match cluster.forks().get_last_raw_message_by_subject(&events_of(run)).await {
+        Ok(message) => Ok(Some((message.sequence, Event::read(&message.payload)?))),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+        Err(error) => Err(ClusterError::server("read the record of a run", error)),
+    }
+}
+
+/// An item of a run's record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Read {
+    /// An event.
+    Event(Box<Event>),
+    /// The server keeps these events no longer, by their numbers in the run.
+    Missed {
+        /// The first.
+        from: u64,
+        /// The last.
+        to: u64,
+    },
+}
+
+/// A reader of a run's record, from any point on and as it grows.
+pub struct Events {
+    cluster: Cluster,
+    run: ForkRunId,
+    /// The number of the last event that was read.
+    after: u64,
+    /// An event behind others that are gone.
+    next: Option<Box<Event>>,
+    open: Option<Pin<Box<Ordered>>>,
+}
+
+impl Events {
+    /// Reads the events behind the one with this number in the run; 0 for all.
+    pub fn new(cluster: &Cluster, run: ForkRunId, after: u64) -> Self {
+        Self { cluster: cluster.clone(), run, after, next: None, open: None }
+    }
+
+    /// The next event; waits for it. May be dropped at any time: nothing is lost by that.
+    pub async fn next(&mut self) -> Result<Read, ClusterError> {
+        loop {
+            if let Some(next) = self.next.take() {
+                if next.sequence > self.after + 1 {
+                    let missed = Read::Missed { from: self.after + 1, to: next.sequence - 1 };
+                    self.after = next.sequence - 1;
+                    self.next = Some(next);
+                    return Ok(missed);
+                }
+                self.after = next.sequence;
+                return Ok(Read::Event(next));
+            }
+            let open = match &mut self.open {
+                Some(open) => open,
+                None => self.open.insert(Box::pin(self.cluster.follow(events_of(self.run)).await?)),
+            };
+            match open.next().await {
+                Some(Ok(message)) => {
+                    let mut event = Event::read(&message.payload)?;
+                    if event.sequence > self.after {
+                        if let Some(blob) = event.datablob.take() {
+                            let data = self.cluster.get(blob).await?;
+                            event.data = serde_json::from_slice(&data).map_err(|source| {
+                                ClusterError::Unreadable { what: "an event", source }
+                            })?;
+                        }
+                        self.next = Some(Box::new(event));
+                    }
+                }
+                // The connection or the leader is gone: what was read already is passed over.
+                Some(Err(_)) | None => {
+                    self.open = None;
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+}
+
+impl Cluster {
+    /// All messages of a subject below `agent.fork`, and those that come.
+    pub(crate) async fn follow(&self, subject: String) -> Result<Ordered, ClusterError> {
+        let config = OrderedConfig {
+            filter_subject: subject,
+            deliver_policy: DeliverPolicy::All,
+            ..OrderedConfig::default()
+        };
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            ClusterError::server("read the record of a run", error)
+        };
+        let consumer = self.forks().create_consumer(config).await.map_err(|e| failed(e.into()))?;
+        consumer.messages().await.map_err(|error| failed(error.into()))
+    }
+}
