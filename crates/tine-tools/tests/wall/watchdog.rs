@@ -165,7 +165,9 @@ fn holding(word: &str) -> Vec<String> {
 async fn what_ends_soon_after_its_command_is_waited_for() {
     let world = World::new();
     let place = watched(world.open());
-    let output = run(&place, "echo hi > >(cat > late); true").await;
+    // What it wrote is there before the command ends: its end alone is waited for.
+    let command = "exec 3> >(cat > late); echo hi >&3; until [ -s late ]; do sleep 0.01; done";
+    let output = run(&place, command).await;
     assert_eq!(output.text, "[exit code 0]");
     assert_eq!(std::fs::read_to_string(world.path("work/late")).unwrap(), "hi\n");
 }
