@@ -6,6 +6,7 @@
 //! - [`FakeClock`], [`FakeIds`] and [`temp_home`] stand in for time, randomness and the user's home.
 //! - [`CaptureServer`] is a model's HTTP endpoint that keeps request bodies as they came over the wire.
 //! - `pty` (with the feature of that name) runs a program in a terminal, and reads its screen.
+//! - `nats` (with the feature of that name) runs a real nats-server, a cluster of them, and a network that breaks.
 //! - [`memory`] measures a process.
 //! - [`share`] and [`cases`] say how much of a long test runs, [`scratch`] where its files are.
 //! - [`lacks`] asks for an ability of the machine, and [`not_run`] records what cannot run here.
@@ -20,6 +21,8 @@ mod gate;
 mod http;
 pub mod memory;
 mod model;
+#[cfg(feature = "nats")]
+pub mod nats;
 mod not_run;
 #[cfg(feature = "pty")]
 pub mod pty;
