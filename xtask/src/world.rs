@@ -3,7 +3,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,6 +108,14 @@ pub(crate) fn cache() -> PathBuf {
     let usual =
         || set("XDG_CACHE_HOME").unwrap_or_else(|| home().join(".cache")).join("tine-tests");
     set(CACHE).unwrap_or_else(usual)
+}
+
+/// Makes a folder of the cache, and holds it for this process: runs of other checkouts share it.
+pub(crate) fn lock_cache(folder: &Path) -> Result<File> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let lock = File::create(folder.join("lock"))?;
+    lock.lock().context("cannot lock the cache of the tests")?;
+    Ok(lock)
 }
 
 fn kept_folder(variable: &str, usual: &str) -> PathBuf {

@@ -155,10 +155,10 @@ fn runner(has_nextest: bool) -> Command {
     command
 }
 
-/// The ignored tests of one test binary whose names hold one of these texts. What `whole` has built is used as it is.
-pub(crate) fn ignored(binary: &str, names: &[&str]) -> Command {
+/// The ignored tests of one test target whose names hold one of these texts. What `whole` has built is used as it is.
+pub(crate) fn ignored(target: &str, names: &[&str]) -> Command {
     let mut command = judged(whole("test"));
-    command.args(["--quiet", "--test", binary, "--", "--ignored"]).args(names);
+    command.args(["--quiet", "--test", target, "--", "--ignored"]).args(names);
     command
 }
 

@@ -1,0 +1,30 @@
+//! Tests with a real nats-server from Debian: one, and a cluster of three.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::debian;
+use crate::foreign::{Needed, Source, Suite, Tests};
+use crate::hosts::Ran;
+
+/// The tests of `crates/tine-testkit/tests/nodes/nodes.rs`.
+pub(crate) const SUITE: Suite = Suite {
+    name: "nats",
+    title: "forks on other machines through nats-server",
+    needed: &[Needed {
+        source: Source::Debian(&debian::NATS_SERVER),
+        variable: "TINE_TEST_NATS_SERVER",
+        tests: &[Tests { target: "nodes", names: "nodes::", smoke: Some("nodes::smoke::") }],
+    }],
+};
+
+/// One server.
+pub(crate) fn smoke(root: &Path, _target: &Path) -> Result<Ran> {
+    SUITE.smoke(root)
+}
+
+/// Clusters, too.
+pub(crate) fn check(root: &Path, _target: &Path) -> Result<Ran> {
+    SUITE.whole(root)
+}
