@@ -7,7 +7,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
@@ -15,12 +17,19 @@ use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
 
 use crate::connect::{Cluster, KEPT};
 use crate::error::ClusterError;
 
 /// Bytes of a part: fits the messages of a server with its default settings (1 MiB).
 const PART_BYTES: usize = 512 * 1024;
+
+/// Most parts of a blob: as much as the whole stream holds.
+const PARTS_MAX: usize = 8 * 1024;
+
+/// A file that was written for longer was left by a process that died.
+const HALF_AGE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Parts that are on their way at the same time.
 const PARTS_AT_ONCE: usize = 16;
@@ -70,26 +79,28 @@ impl FromStr for BlobHash {
 struct Label {
     bytes: usize,
     parts: usize,
+    /// The lowest of the server's numbers of the parts: the server lets its oldest messages go first, and so parts before their label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<u64>,
 }
 
 impl Cluster {
     /// Uploads a blob, unless it is there and stays for a while. Returns its hash and the number of bytes that were sent.
     pub async fn put(&self, blob: Bytes) -> Result<(BlobHash, usize), ClusterError> {
         let hash = BlobHash::of(&blob);
-        if let Some(found) = self.label(hash).await?
-            && is_young(&found)
-        {
+        if self.has_whole(hash).await? {
             return Ok((hash, 0));
         }
         let size = PART_BYTES.min(self.payload_max());
         let parts: Vec<Bytes> = blob.chunks(size).map(|part| blob.slice_ref(part)).collect();
+        let mut first = None;
         for (batch, some) in parts.chunks(PARTS_AT_ONCE).enumerate() {
             let puts = some.iter().enumerate().map(|(index, part)| {
                 self.put_part(format!("{hash}.{}", batch * PARTS_AT_ONCE + index), part.clone())
             });
-            try_join_all(puts).await?;
+            first = first.into_iter().chain(try_join_all(puts).await?).min();
         }
-        let label = Label { bytes: blob.len(), parts: parts.len() };
+        let label = Label { bytes: blob.len(), parts: parts.len(), first };
         let label = serde_json::to_vec(&label)
             .map_err(|source| ClusterError::Unreadable { what: "a blob", source })?;
         self.put_part(hash.to_string(), label.into()).await?;
@@ -101,6 +112,9 @@ impl Cluster {
         let label = self.label(hash).await?.ok_or(ClusterError::Gone(hash))?;
         let label: Label = serde_json::from_slice(&label.payload)
             .map_err(|source| ClusterError::Unreadable { what: "a blob", source })?;
+        if label.parts > PARTS_MAX {
+            return Err(ClusterError::Corrupt(hash));
+        }
         let mut blob = Vec::new();
         let indices: Vec<usize> = (0..label.parts).collect();
         for some in indices.chunks(PARTS_AT_ONCE) {
@@ -113,6 +127,17 @@ impl Cluster {
             return Err(ClusterError::Corrupt(hash));
         }
         Ok(blob.into())
+    }
+
+    /// Returns true for a blob whose parts are all there, and stay for a while.
+    async fn has_whole(&self, hash: BlobHash) -> Result<bool, ClusterError> {
+        let Some(found) = self.label(hash).await?.filter(is_young) else { return Ok(false) };
+        // A label that cannot be read is written again.
+        let Ok(label) = serde_json::from_slice::<Label>(&found.payload) else { return Ok(false) };
+        let Some(first) = label.first else { return Ok(label.parts == 0) };
+        let info = self.blobs().get_info().await;
+        let info = info.map_err(|error| ClusterError::server("tell of its blobs", error))?;
+        Ok(info.state.first_sequence <= first)
     }
 
     async fn label(&self, hash: BlobHash) -> Result<Option<StreamMessage>, ClusterError> {
@@ -128,23 +153,27 @@ impl Cluster {
         }
     }
 
-    /// Puts a part where none is, or where there is one that is about to go.
-    async fn put_part(&self, name: String, part: Bytes) -> Result<(), ClusterError> {
+    /// Puts a part where none is, or where there is one that is about to go or is another. Returns the server's number of it.
+    async fn put_part(&self, name: String, part: Bytes) -> Result<u64, ClusterError> {
         let subject = format!("agent.blob.{name}");
         let failed = |error| ClusterError::server("keep a blob", error);
         let absent =
             PublishMessage::build().payload(part.clone()).expected_last_subject_sequence(0);
         let sent = self.context().send_publish(subject.clone(), absent).await.map_err(failed)?;
-        let Err(error) = sent.await else { return Ok(()) };
-        if error.kind() != PublishErrorKind::WrongLastSequence {
-            return Err(failed(error));
+        match sent.await {
+            Ok(acked) => return Ok(acked.sequence),
+            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {}
+            Err(error) => return Err(failed(error)),
         }
-        if self.message(name).await?.as_ref().is_some_and(is_young) {
-            return Ok(());
+        if let Some(found) = self.message(name).await?
+            && is_young(&found)
+            && found.payload == part
+        {
+            return Ok(found.sequence);
         }
         let again = PublishMessage::build().payload(part);
         let sent = self.context().send_publish(subject, again).await.map_err(failed)?;
-        sent.await.map(drop).map_err(failed)
+        sent.await.map(|acked| acked.sequence).map_err(failed)
     }
 }
 
@@ -159,17 +188,20 @@ fn is_young(message: &StreamMessage) -> bool {
 pub struct BlobCache {
     directory: PathBuf,
     bytes_max: u64,
+    /// Forks of one parent want the same at once: the first fetches it.
+    fetching: Arc<Mutex<()>>,
 }
 
 impl BlobCache {
     /// A cache in this directory, which is made, of at most so many bytes.
     pub fn new(directory: impl Into<PathBuf>, bytes_max: u64) -> Self {
-        Self { directory: directory.into(), bytes_max }
+        Self { directory: directory.into(), bytes_max, fetching: Arc::default() }
     }
 
     /// A blob from here, or else from the server.
     pub async fn get(&self, cluster: &Cluster, hash: BlobHash) -> Result<Bytes, ClusterError> {
         let path = self.directory.join(hash.to_string());
+        let _fetching = self.fetching.lock().await;
         if let Ok(found) = tokio::fs::read(&path).await
             && BlobHash::of(&found) == hash
         {
@@ -180,7 +212,9 @@ impl BlobCache {
         tokio::fs::create_dir_all(&self.directory).await?;
         self.make_room(blob.len() as u64)?;
         // Under a name of its own first: who reads the other one finds a whole blob.
-        let half = path.with_extension(format!("{}", std::process::id()));
+        static FETCHED: AtomicU64 = AtomicU64::new(0);
+        let number = FETCHED.fetch_add(1, Ordering::Relaxed);
+        let half = path.with_extension(format!("{}-{number}", std::process::id()));
         tokio::fs::write(&half, &blob).await?;
         tokio::fs::rename(&half, &path).await?;
         Ok(blob)
@@ -192,6 +226,11 @@ impl BlobCache {
         for entry in std::fs::read_dir(&self.directory)?.flatten() {
             let Ok(facts) = entry.metadata() else { continue };
             let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            // Another process may be writing it.
+            let is_half = entry.path().extension().is_some();
+            if is_half && used.elapsed().is_ok_and(|age| age < HALF_AGE_MAX) {
+                continue;
+            }
             found.push((used, facts.len(), entry.path()));
         }
         found.sort();

@@ -38,7 +38,8 @@ const TOO_FEW_PEERS: u64 = 10_005;
 /// How the servers are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Addresses, separated by commas: `nats://host:4222`, or `tls://`; may hold a user and a password, or a token.
+    /// Addresses, separated by commas: `nats://host:4222`, or `tls://`. One may hold a user and a password, or a token, for all of
+    /// them: `nats://user:password@host`, `nats://token@host`.
     pub url: String,
     /// Credentials file (`.creds`), as NATS' own tools write it.
     pub credentials: Option<PathBuf>,
@@ -127,6 +128,12 @@ impl Cluster {
         let addresses =
             addresses.map_err(|source| ClusterError::Url { url: settings.shown(), source })?;
         let options = settings.options(name).await?;
+        // The client passes over what stands in an address.
+        let options = match addresses.iter().find_map(user_in) {
+            Some((user, Some(password))) => options.user_and_password(user, password),
+            Some((token, None)) => options.token(token),
+            None => options,
+        };
         let client = options.connect(addresses).await.map_err(|source| {
             let url = settings.shown();
             match source.kind() {
@@ -218,6 +225,28 @@ impl Cluster {
     }
 }
 
+/// The user and the password in an address; a user without a password is a token.
+fn user_in(address: &ServerAddr) -> Option<(String, Option<String>)> {
+    Some((decoded(address.username()?), address.password().map(decoded)))
+}
+
+/// A part of an address without its `%` escapes.
+fn decoded(part: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), part.as_bytes());
+    while let [first, behind @ ..] = rest {
+        let escaped = match (first, behind) {
+            (b'%', [high, low, ..]) => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                digit(high).zip(digit(low)).map(|(high, low)| (high * 16 + low) as u8)
+            }
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// A stream on disk that drops what is older.
 fn kept(max_age: Duration) -> Config {
     Config { max_age, storage: StorageType::File, allow_direct: true, ..Config::default() }
@@ -279,5 +308,17 @@ mod tests {
         assert_eq!(shown("nats://ann:secret@a:4222, tls://token@b"), "nats://a:4222,tls://b");
         assert_eq!(shown("ann:secret@a:4222"), "a:4222");
         assert_eq!(shown("nats://a:4222"), "nats://a:4222");
+    }
+
+    #[test]
+    fn an_address_may_hold_a_user_or_a_token() {
+        let check = |url: &str, expected: Option<(&str, Option<&str>)>| {
+            let found = user_in(&url.parse().unwrap());
+            let found = found.as_ref().map(|(user, word)| (user.as_str(), word.as_deref()));
+            assert_eq!(found, expected, "{url}");
+        };
+        check("nats://a:4222", None);
+        check("nats://ann:s%40cret%2f%@a:4222", Some(("ann", Some("s@cret/%"))));
+        check("tls://t0ken@b", Some(("t0ken", None)));
     }
 }

@@ -6,6 +6,9 @@ use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 
 use crate::blob::BlobHash;
 
+/// The codes of a server that has no JetStream: for this user, or at all.
+const NO_JETSTREAM: [u64; 2] = [10_039, 10_076];
+
 /// The cause of a failure between this process and the servers.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
@@ -41,7 +44,7 @@ pub enum ClusterError {
         /// The client's error.
         source: async_nats::ConnectError,
     },
-    /// The server has no JetStream.
+    /// The server has no JetStream, or none for this user.
     #[error("the NATS server runs without JetStream")]
     NoJetStream(#[source] CreateStreamError),
     /// The server did not do what it was asked for.
@@ -89,6 +92,11 @@ impl ClusterError {
     pub(crate) fn stream(name: String, source: CreateStreamError) -> Self {
         match source.kind() {
             CreateStreamErrorKind::JetStreamUnavailable => Self::NoJetStream(source),
+            CreateStreamErrorKind::JetStream(error)
+                if NO_JETSTREAM.contains(&error.error_code().0) =>
+            {
+                Self::NoJetStream(source)
+            }
             _ => Self::server(format!("make the stream {name}"), source),
         }
     }

@@ -275,6 +275,8 @@ pub(crate) struct Place {
     pub(crate) worker: String,
     pub(crate) sequence: u64,
     pub(crate) attempt: u32,
+    /// Random: tells writers apart that have the same name and are at the same place.
+    pub(crate) claim: u64,
     pub(crate) traceparent: Option<String>,
 }
 
@@ -286,10 +288,10 @@ impl Event {
         now_ms: i64,
     ) -> Result<Self, ClusterError> {
         let unreadable = |source| ClusterError::Unreadable { what: AN_EVENT, source };
-        let Place { run, worker, sequence, attempt, traceparent } = place;
+        let Place { run, worker, sequence, attempt, claim, traceparent } = place;
         Ok(Self {
             specversion: "1.0".to_owned(),
-            id: format!("{run}/{attempt}/{sequence}"),
+            id: format!("{run}/{attempt}/{sequence}/{claim:016x}"),
             source: format!("/tine/workers/{worker}"),
             subject: run.to_string(),
             kind: happened.kind().to_owned(),
@@ -341,6 +343,12 @@ impl Event {
         self.source == other.source && self.id == other.id
     }
 
+    /// Its time by its writer's clock, in milliseconds since the Unix epoch. `None` where it is none.
+    pub fn time_ms(&self) -> Option<i64> {
+        let at = OffsetDateTime::parse(&self.time, &Rfc3339).ok()?;
+        i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()
+    }
+
     /// The worker that has written it.
     pub fn worker(&self) -> &str {
         self.source.rsplit('/').next().unwrap_or_default()
@@ -368,6 +376,7 @@ mod tests {
             worker: "north".to_owned(),
             sequence: 3,
             attempt: 1,
+            claim: 0x2a,
             traceparent: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned()),
         }
     }
@@ -376,11 +385,27 @@ mod tests {
     fn an_event_is_a_cloud_event() {
         let text = Happened::Text(Text { text: "It is high tide.".to_owned() });
         let event = Event::new(&place(), &text, 1_790_000_000_123).unwrap();
-        insta::assert_snapshot!(serde_json::to_string_pretty(&event).unwrap(), @"");
+        insta::assert_snapshot!(serde_json::to_string_pretty(&event).unwrap(), @r#"
+        {
+          "specversion": "1.0",
+          "id": "07070707-0707-4707-8707-070707070707/1/3/000000000000002a",
+          "source": "/tine/workers/north",
+          "subject": "07070707-0707-4707-8707-070707070707",
+          "type": "tine.fork.text.v1",
+          "time": "2026-09-21T14:13:20.123Z",
+          "datacontenttype": "application/json",
+          "sequence": 3,
+          "attempt": 1,
+          "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+          "data": {
+            "text": "It is high tide."
+          }
+        }
+        "#);
         let read = Event::read(&event.to_bytes().unwrap()).unwrap();
         assert_eq!(read, event);
         assert_eq!(read.happened().unwrap(), text);
-        assert_eq!(read.worker(), "north");
+        assert_eq!((read.worker(), read.time_ms()), ("north", Some(1_790_000_000_123)));
     }
 
     #[test]

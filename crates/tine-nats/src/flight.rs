@@ -29,6 +29,8 @@ pub struct Leader {
     cluster: Cluster,
     key: String,
     revision: u64,
+    /// True where a renewal was begun and not seen to its end: the revision may be one behind.
+    is_renewing: bool,
 }
 
 impl Cluster {
@@ -40,7 +42,8 @@ impl Cluster {
             match self.flights().create(key, Bytes::new()).await {
                 Ok(revision) => {
                     let (cluster, key) = (self.clone(), key.to_owned());
-                    return Ok(Seat::Leader(Leader { cluster, key, revision }));
+                    let is_renewing = false;
+                    return Ok(Seat::Leader(Leader { cluster, key, revision, is_renewing }));
                 }
                 Err(error) if error.kind() == CreateErrorKind::AlreadyExists => {}
                 Err(error) => {
@@ -65,13 +68,14 @@ impl Cluster {
 }
 
 impl Leader {
-    /// Keeps the place while the prefix is written, until this is dropped.
+    /// Keeps the place while the prefix is written, until this is dropped, which may be at any time.
     pub async fn hold(&mut self) {
         let lease = self.cluster.settings().lease;
         loop {
             tokio::time::sleep(lease / 4).await;
+            self.is_renewing = true;
             match self.cluster.flights().update(&self.key, Bytes::new(), self.revision).await {
-                Ok(revision) => self.revision = revision,
+                Ok(revision) => (self.revision, self.is_renewing) = (revision, false),
                 Err(error) => tracing::debug!(%error, "the lease on a prefix was not renewed"),
             }
         }
@@ -79,14 +83,22 @@ impl Leader {
 
     /// Tells those who wait that the prefix is written. `left` is for them, and must not be empty; it stays for the time of a lease.
     pub async fn wrote(self, left: Bytes) -> Result<(), ClusterError> {
-        let kept = self.cluster.flights().update(&self.key, left, self.revision).await;
+        // Written it is, even where the lease has gone to another meanwhile.
+        let kept = self.cluster.flights().put(&self.key, left).await;
         kept.map(drop).map_err(|error| ClusterError::server("tell of a written prefix", error))
     }
 
     /// Lets another write it.
     pub async fn give_up(self) -> Result<(), ClusterError> {
-        let given =
-            self.cluster.flights().delete_expect_revision(&self.key, Some(self.revision)).await;
-        given.map_err(|error| ClusterError::server("give the lease on a prefix back", error))
+        let failed = |error| ClusterError::server("give the lease on a prefix back", error);
+        let mut revision = self.revision;
+        if self.is_renewing {
+            let entry = self.cluster.flights().entry(&self.key).await;
+            let entry =
+                entry.map_err(|error| ClusterError::server("read the lease on a prefix", error))?;
+            revision = entry.map_or(revision, |entry| entry.revision);
+        }
+        let given = self.cluster.flights().delete_expect_revision(&self.key, Some(revision)).await;
+        given.map_err(failed)
     }
 }

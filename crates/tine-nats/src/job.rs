@@ -30,7 +30,7 @@ const BEATS: u32 = 4;
 const LOOK: Duration = Duration::from_millis(300);
 
 /// The longest wait for one job, where it looks into one.
-const WAIT: Duration = Duration::from_secs(5);
+const WAIT: Duration = Duration::from_secs(1);
 
 /// Most characters of a label.
 const LABEL_MAX: usize = 40;
@@ -172,6 +172,11 @@ impl HeldJob {
     /// Takes the job out of its queue.
     pub async fn done(&self) -> Result<(), ClusterError> {
         self.tell("+ACK").await
+    }
+
+    /// Lets another worker have the job at once.
+    pub async fn give_back(&self) -> Result<(), ClusterError> {
+        self.tell("-NAK").await
     }
 
     /// By a request, and not by the client's own `double_ack`: that one says yes where nobody listens.

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::pull::Ordered;
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use tine_fork::ForkRunId;
@@ -54,6 +55,15 @@ impl Cluster {
             .map_err(|source| ClusterError::Unreadable { what: "an order", source })?;
         let sent = self.context().publish(orders_of(run), bytes.into()).await.map_err(failed)?;
         sent.await.map(drop).map_err(failed)
+    }
+
+    /// The last order that was given to whoever has a run; `None` where there is none, or none that can be read.
+    pub async fn last_order(&self, run: ForkRunId) -> Result<Option<Order>, ClusterError> {
+        match self.forks().get_last_raw_message_by_subject(&orders_of(run)).await {
+            Ok(message) => Ok(serde_json::from_slice(&message.payload).ok()),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(ClusterError::server("read an order", error)),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tine_fork::ForkRunId;
+use tine_fork::host::{Ids as _, SystemIds};
 use tokio::time::Instant;
 
 use crate::connect::Cluster;
@@ -23,6 +24,9 @@ use crate::event::{Event, Happened, Place, Started};
 
 /// The time for which a write is tried again: longer than a cluster takes to find a new leader.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Most tries to take a run from somebody who still writes.
+const CLAIMS_MAX: u32 = 100;
 
 /// The pause between two tries.
 const RETRY: Duration = Duration::from_millis(250);
@@ -49,32 +53,40 @@ impl Record {
         traceparent: Option<String>,
         now_ms: i64,
     ) -> Result<(Self, Vec<Event>), ClusterError> {
-        let last = last_event(cluster, run).await?;
-        let mut events = Vec::new();
-        if let Some((_, last)) = &last {
-            let mut reader = Events::new(cluster, run, 0);
-            while events.last().is_none_or(|event: &Event| event.sequence < last.sequence) {
-                match reader.next().await? {
-                    Read::Event(event) => events.push(*event),
-                    Read::Missed { .. } => {}
+        let mut reader = Events::new(cluster, run, 0);
+        let mut events: Vec<Event> = Vec::new();
+        let mut tries = 1;
+        loop {
+            let last = last_event(cluster, run).await?;
+            if let Some((_, last)) = &last {
+                while events.last().is_none_or(|event| event.sequence < last.sequence) {
+                    match reader.next().await? {
+                        Read::Event(event) => events.push(*event),
+                        Read::Missed { .. } => {}
+                    }
                 }
             }
+            if events.last().is_some_and(Event::is_end) {
+                return Err(ClusterError::Ended);
+            }
+            let place = Place {
+                run,
+                worker: worker.to_owned(),
+                sequence: events.last().map_or(0, |event| event.sequence) + 1,
+                attempt: events.last().map_or(0, |event| event.attempt) + 1,
+                claim: claim(),
+                traceparent: traceparent.clone(),
+            };
+            let last = last.map_or(0, |(number, _)| number);
+            let mut record = Self { cluster: cluster.clone(), place, last };
+            let started = Happened::Started(Started { worker: worker.to_owned() });
+            match record.write(&started, now_ms).await {
+                Ok(()) => return Ok((record, events)),
+                // Whoever had it has written at this moment: that is read, too.
+                Err(ClusterError::Fenced) if tries < CLAIMS_MAX => tries += 1,
+                Err(error) => return Err(error),
+            }
         }
-        if events.last().is_some_and(Event::is_end) {
-            return Err(ClusterError::Ended);
-        }
-        let place = Place {
-            run,
-            worker: worker.to_owned(),
-            sequence: events.last().map_or(0, |event| event.sequence) + 1,
-            attempt: events.last().map_or(0, |event| event.attempt) + 1,
-            traceparent,
-        };
-        let last = last.map_or(0, |(number, _)| number);
-        let mut record = Self { cluster: cluster.clone(), place, last };
-        let started = Happened::Started(Started { worker: worker.to_owned() });
-        record.write(&started, now_ms).await?;
-        Ok((record, events))
     }
 
     /// The number of workers that have had the run, this one included.
@@ -133,6 +145,12 @@ impl Record {
     }
 }
 
+/// A number that no other writer has.
+fn claim() -> u64 {
+    let random = SystemIds.random();
+    random.iter().fold(0, |number, byte| number.rotate_left(8) ^ u64::from(*byte))
+}
+
 /// The last event of a run with its number on the server; `None` where there is none.
 async fn last_event(
     cluster: &Cluster,
@@ -165,7 +183,7 @@ pub struct Events {
     run: ForkRunId,
     /// The number of the last event that was read.
     after: u64,
-    /// An event behind others that are gone.
+    /// An event that was received and not returned.
     next: Option<Box<Event>>,
     open: Option<Pin<Box<Ordered>>>,
 }
@@ -179,13 +197,21 @@ impl Events {
     /// The next event; waits for it. May be dropped at any time: nothing is lost by that.
     pub async fn next(&mut self) -> Result<Read, ClusterError> {
         loop {
-            if let Some(next) = self.next.take() {
+            if let Some(next) = &mut self.next {
                 if next.sequence > self.after + 1 {
                     let missed = Read::Missed { from: self.after + 1, to: next.sequence - 1 };
                     self.after = next.sequence - 1;
-                    self.next = Some(next);
                     return Ok(missed);
                 }
+                // It stays here until it is whole, whatever happens meanwhile.
+                if let Some(blob) = next.datablob {
+                    let data = self.cluster.get(blob).await?;
+                    next.data = serde_json::from_slice(&data)
+                        .map_err(|source| ClusterError::Unreadable { what: "an event", source })?;
+                    next.datablob = None;
+                }
+            }
+            if let Some(next) = self.next.take() {
                 self.after = next.sequence;
                 return Ok(Read::Event(next));
             }
@@ -195,14 +221,8 @@ impl Events {
             };
             match open.next().await {
                 Some(Ok(message)) => {
-                    let mut event = Event::read(&message.payload)?;
+                    let event = Event::read(&message.payload)?;
                     if event.sequence > self.after {
-                        if let Some(blob) = event.datablob.take() {
-                            let data = self.cluster.get(blob).await?;
-                            event.data = serde_json::from_slice(&data).map_err(|source| {
-                                ClusterError::Unreadable { what: "an event", source }
-                            })?;
-                        }
                         self.next = Some(Box::new(event));
                     }
                 }
