@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_nats::jetstream::kv::Store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
 use async_nats::jetstream::{Context, ContextBuilder};
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerAddr};
+use tokio::sync::watch;
 
 use crate::error::ClusterError;
 
@@ -73,7 +74,12 @@ impl Settings {
         addresses.collect::<Vec<_>>().join(",")
     }
 
-    async fn options(&self, name: &str) -> Result<ConnectOptions, ClusterError> {
+    /// `connections` counts how often the servers were reached.
+    async fn options(
+        &self,
+        name: &str,
+        connections: watch::Sender<u64>,
+    ) -> Result<ConnectOptions, ClusterError> {
         let unreadable = |path: &PathBuf| {
             let path = path.clone();
             move |source| ClusterError::Credentials { path, source }
@@ -82,7 +88,13 @@ impl Settings {
             .name(name)
             .connection_timeout(CONNECT_MAX)
             .request_timeout(Some(ANSWER_MAX))
-            .event_callback(|event| async move { tracing::debug!(%event, "the cluster's server") });
+            .event_callback(move |event| {
+                tracing::debug!(%event, "the cluster's server");
+                if matches!(event, Event::Connected) {
+                    connections.send_modify(|count| *count += 1);
+                }
+                std::future::ready(())
+            });
         if let Some(path) = &self.credentials {
             options = options.credentials_file(path).await.map_err(unreadable(path))?;
         }
@@ -105,6 +117,8 @@ pub struct Cluster(Arc<Inner>);
 struct Inner {
     settings: Settings,
     client: Client,
+    /// How often the servers were reached.
+    connections: watch::Receiver<u64>,
     context: Context,
     jobs: Stream,
     forks: Stream,
@@ -127,7 +141,8 @@ impl Cluster {
             settings.url.split(',').map(|address| address.trim().parse()).collect();
         let addresses =
             addresses.map_err(|source| ClusterError::Url { url: settings.shown(), source })?;
-        let options = settings.options(name).await?;
+        let (counted, connections) = watch::channel(0);
+        let options = settings.options(name, counted).await?;
         // The client passes over what stands in an address.
         let options = match addresses.iter().find_map(user_in) {
             Some((user, Some(password))) => options.user_and_password(user, password),
@@ -175,7 +190,8 @@ impl Cluster {
             .await?;
         let flights = made.bucket(FLIGHTS, settings.lease).await?;
         let workers = made.bucket(WORKERS, settings.lease).await?;
-        let inner = Inner { settings, client, context, jobs, forks, blobs, flights, workers };
+        let inner =
+            Inner { settings, client, connections, context, jobs, forks, blobs, flights, workers };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -198,6 +214,13 @@ impl Cluster {
 
     pub(crate) fn client(&self) -> &Client {
         &self.0.client
+    }
+
+    /// Changes each time that the servers are reached again.
+    pub(crate) fn connections(&self) -> watch::Receiver<u64> {
+        let mut connections = self.0.connections.clone();
+        connections.mark_unchanged();
+        connections
     }
 
     pub(crate) fn context(&self) -> &Context {

@@ -61,6 +61,9 @@ pub enum ClusterError {
     /// What the server has under a hash has another one.
     #[error("what the NATS server has as {0} is something else")]
     Corrupt(BlobHash),
+    /// A word that is no label, or no kind of work.
+    #[error("`{0}` is no label: one has small letters, digits, `-` and `_`, 40 at most")]
+    Label(String),
     /// Another worker has the run now: nothing that this one writes counts any more.
     #[error("another worker has this run now")]
     Fenced,

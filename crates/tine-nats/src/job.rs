@@ -62,9 +62,18 @@ pub fn is_label(word: &str) -> bool {
     !word.is_empty() && word.len() <= LABEL_MAX && word.chars().all(is_plain)
 }
 
+/// Refuses words that are no labels: they would not be what they seem in a subject.
+fn check<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(), ClusterError> {
+    match words.into_iter().find(|word| !is_label(word)) {
+        Some(word) => Err(ClusterError::Label(word.to_owned())),
+        None => Ok(()),
+    }
+}
+
 impl Cluster {
     /// Puts a job into its queue; one that is there already is not put there twice. Returns the number of bytes.
     pub async fn submit(&self, job: &Job) -> Result<usize, ClusterError> {
+        check([job.kind.as_str(), job.label.as_str()])?;
         let failed = |error| ClusterError::server("keep a job", error);
         let bytes = serde_json::to_vec(job)
             .map_err(|source| ClusterError::Unreadable { what: "a job", source })?;
@@ -91,6 +100,7 @@ impl Queue {
         kind: &str,
         labels: &[String],
     ) -> Result<Self, ClusterError> {
+        check(labels.iter().map(String::as_str).chain([kind]))?;
         let mut consumers = Vec::new();
         for label in labels.iter().map(String::as_str).chain([ANY]) {
             let name = format!("{kind}-{label}");

@@ -1,16 +1,14 @@
 //! Orders to the worker that has a run: on `agent.fork.<run_id>.orders`, kept, so that one who takes the run over finds them too.
 
-use std::pin::Pin;
 use std::time::Duration;
 
-use async_nats::jetstream::consumer::pull::Ordered;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
-use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use tine_fork::ForkRunId;
 
 use crate::connect::Cluster;
 use crate::error::ClusterError;
+use crate::record::Following;
 
 /// The pause before orders are read again where the server was gone.
 const RETRY: Duration = Duration::from_millis(250);
@@ -72,7 +70,7 @@ pub struct Orders {
     cluster: Cluster,
     run: ForkRunId,
     read: usize,
-    open: Option<(usize, Pin<Box<Ordered>>)>,
+    open: Option<(usize, Following)>,
 }
 
 impl Orders {
@@ -87,7 +85,7 @@ impl Orders {
             let (passed, open) = match &mut self.open {
                 Some(open) => open,
                 None => match self.cluster.follow(orders_of(self.run)).await {
-                    Ok(open) => self.open.insert((0, Box::pin(open))),
+                    Ok(open) => self.open.insert((0, open)),
                     Err(_) => {
                         tokio::time::sleep(RETRY).await;
                         continue;
@@ -95,17 +93,17 @@ impl Orders {
                 },
             };
             match open.next().await {
-                Some(Ok(message)) => {
+                Some(payload) => {
                     *passed += 1;
                     if *passed > self.read {
                         self.read = *passed;
-                        match serde_json::from_slice(&message.payload) {
+                        match serde_json::from_slice(&payload) {
                             Ok(order) => return order,
                             Err(error) => tracing::warn!(%error, "an order that is none"),
                         }
                     }
                 }
-                Some(Err(_)) | None => {
+                None => {
                     self.open = None;
                     tokio::time::sleep(RETRY).await;
                 }

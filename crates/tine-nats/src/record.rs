@@ -16,6 +16,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tine_fork::ForkRunId;
 use tine_fork::host::{Ids as _, SystemIds};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::connect::Cluster;
@@ -185,7 +186,7 @@ pub struct Events {
     after: u64,
     /// An event that was received and not returned.
     next: Option<Box<Event>>,
-    open: Option<Pin<Box<Ordered>>>,
+    open: Option<Following>,
 }
 
 impl Events {
@@ -217,17 +218,17 @@ impl Events {
             }
             let open = match &mut self.open {
                 Some(open) => open,
-                None => self.open.insert(Box::pin(self.cluster.follow(events_of(self.run)).await?)),
+                None => self.open.insert(self.cluster.follow(events_of(self.run)).await?),
             };
             match open.next().await {
-                Some(Ok(message)) => {
-                    let event = Event::read(&message.payload)?;
+                Some(payload) => {
+                    let event = Event::read(&payload)?;
                     if event.sequence > self.after {
                         self.next = Some(Box::new(event));
                     }
                 }
-                // The connection or the leader is gone: what was read already is passed over.
-                Some(Err(_)) | None => {
+                // What was read already is passed over.
+                None => {
                     self.open = None;
                     tokio::time::sleep(RETRY).await;
                 }
@@ -238,7 +239,8 @@ impl Events {
 
 impl Cluster {
     /// All messages of a subject below `agent.fork`, and those that come.
-    pub(crate) async fn follow(&self, subject: String) -> Result<Ordered, ClusterError> {
+    pub(crate) async fn follow(&self, subject: String) -> Result<Following, ClusterError> {
+        let connections = self.connections();
         let config = OrderedConfig {
             filter_subject: subject,
             deliver_policy: DeliverPolicy::All,
@@ -248,6 +250,25 @@ impl Cluster {
             ClusterError::server("read the record of a run", error)
         };
         let consumer = self.forks().create_consumer(config).await.map_err(|e| failed(e.into()))?;
-        consumer.messages().await.map_err(|error| failed(error.into()))
+        let messages = consumer.messages().await.map_err(|error| failed(error.into()))?;
+        Ok(Following { messages: Box::pin(messages), connections })
+    }
+}
+
+/// The messages of a subject.
+pub(crate) struct Following {
+    messages: Pin<Box<Ordered>>,
+    connections: watch::Receiver<u64>,
+}
+
+impl Following {
+    /// The next message; waits for it. `None` where the connection or the leader was lost. May be dropped at any time.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        // Both are cancel-safe: one takes a whole message or nothing, the other only waits.
+        tokio::select! {
+            message = self.messages.next() => Some(message?.ok()?.payload.clone()),
+            // A consumer that its server has forgotten would be missed much later.
+            Ok(()) = self.connections.changed() => None,
+        }
     }
 }

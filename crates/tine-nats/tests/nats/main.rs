@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
+mod forks;
 mod house;
 mod server;

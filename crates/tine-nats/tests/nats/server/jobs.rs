@@ -64,6 +64,9 @@ async fn a_worker_takes_the_jobs_of_its_labels_and_those_for_any() {
     taken.sort();
     assert_eq!(taken, ["big", "gpu"]);
     assert_eq!(cluster.status().await.unwrap().jobs, 1, "nobody is an `arm`");
+    let error = cluster.submit(&job(5, "*")).await.unwrap_err();
+    insta::assert_snapshot!(error, @"`*` is no label: one has small letters, digits, `-` and `_`, 40 at most");
+    assert!(Queue::open(&cluster, "test", &["a.b".to_owned()]).await.is_err());
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 mod blobs;
 mod errors;
 mod flights;
+mod forks;
 mod jobs;
+mod lost_workers;
 mod records;
 mod smoke;
