@@ -1,8 +1,12 @@
 //! What people read when a connection fails.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
+use serde_json::Value;
 use tine_nats::{Cluster, Settings};
+use tine_testkit::nats::NATS_SERVER;
+use tine_testkit::{scratch, until_some};
 
 use crate::house::{House, words};
 
@@ -53,4 +57,31 @@ async fn a_user_without_jetstream_is_told_so() {
     let settings = Settings::new(format!("nats://ann:secret@127.0.0.1:{port}"));
     let without = refused(settings, Some(&house)).await;
     insta::assert_snapshot!(without, @"the NATS server runs without JetStream: jetstream error: JetStream not enabled for account (code 503, error code 10039)");
+}
+
+/// A server without JetStream, on a port that it chooses.
+#[expect(clippy::disallowed_methods, reason = "the server runs beside the test")]
+fn plain_server(directory: &Path) -> (Child, String) {
+    let program = std::env::var_os(NATS_SERVER).unwrap();
+    let mut command = Command::new(program);
+    command.args(["-a", "127.0.0.1", "-p", "-1", "--ports_file_dir"]).arg(directory);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let server = command.spawn().unwrap();
+    let url = until_some("the server has a port", || {
+        let file = std::fs::read_dir(directory).ok()?.next()?.ok()?;
+        let ports: Value = serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()?;
+        Some(ports["nats"][0].as_str()?.to_owned())
+    });
+    (server, url)
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+async fn a_server_without_jetstream_is_named_as_such() {
+    let place = scratch();
+    let (mut server, url) = plain_server(place.path());
+    let without = refused(Settings::new(url), None).await;
+    server.kill().unwrap();
+    server.wait().unwrap();
+    insta::assert_snapshot!(without, @"the NATS server runs without JetStream: jetstream unavailable");
 }
