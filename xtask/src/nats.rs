@@ -8,14 +8,17 @@ use crate::debian;
 use crate::foreign::{Needed, Source, Suite, Tests};
 use crate::hosts::Ran;
 
-/// The tests of `crates/tine-testkit/tests/nodes/nodes.rs`.
+/// The tests of `crates/tine-testkit/tests/nodes` and of `crates/tine-nats/tests/nats`.
 pub(crate) const SUITE: Suite = Suite {
     name: "nats",
     title: "forks on other machines through nats-server",
     needed: &[Needed {
         source: Source::Debian(&debian::NATS_SERVER),
         variable: "TINE_TEST_NATS_SERVER",
-        tests: &[Tests { target: "nodes", names: "nodes::", smoke: Some("nodes::smoke::") }],
+        tests: &[
+            Tests { target: "nodes", names: "nodes::", smoke: Some("nodes::smoke::") },
+            Tests { target: "nats", names: "server::", smoke: Some("server::smoke::") },
+        ],
     }],
 };
 
