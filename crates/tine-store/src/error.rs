@@ -86,6 +86,20 @@ pub enum StoreError {
         /// What it said.
         source: Cause,
     },
+    /// Rows of a store of another version.
+    #[error("the rows are of a store with schema version {found}, this program has {known}")]
+    OtherVersion {
+        /// Theirs.
+        found: i64,
+        /// That of this program.
+        known: i64,
+    },
+    /// Rows from elsewhere that no table here can hold.
+    #[error("rows of `{table}` that are none")]
+    ForeignRows {
+        /// The table that they say they are of.
+        table: String,
+    },
     /// No agent has this id, prefix or name.
     #[error("no agent `{name}`")]
     NotFound {

@@ -9,6 +9,7 @@ pub mod contract;
 mod error;
 mod guest;
 mod permission;
+mod remote;
 mod request;
 mod row;
 mod server;
@@ -21,6 +22,7 @@ pub use budget::{BudgetRow, Caps, Reserve, Reserved, SetBudget, StandInLine};
 pub use error::{Candidate, Cause, Result, StoreError};
 pub use guest::{GUESTS_MAX, GuestFilter, GuestRow};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
+pub use remote::{Lineage, RemoteRun, Rows, TakeIn};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
     NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Relocation, Remove,
@@ -36,6 +38,7 @@ pub use sqlite::{BUSY_WAIT, BUSY_WAITS_MAX, OpenOptions, SqliteStore, StepHook, 
 pub use stamp::{SetStamp, Stamp, StampName};
 pub use store::{
     AgentStore, BudgetStore, EntryStore, GuestStore, LeaseStore, MailStore, PermissionStore,
-    RequestStore, ServerStore, StampStore, StopStore, Store, TaskStore, WorktreeStore, WriterStore,
+    RemoteStore, RequestStore, ServerStore, StampStore, StopStore, Store, TaskStore, WorktreeStore,
+    WriterStore,
 };
 pub use writer::{NoteWriter, WriterRow};

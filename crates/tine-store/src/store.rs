@@ -8,10 +8,11 @@ use tine_model::{
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, GuestFilter, GuestRow, Head, IsAlive, Kill, Lease,
-    MailId, MailRow, NewEntry, NewMail, NoteWriter, PermissionFilter, PermissionRow, Reap, Recover,
-    Recovered, Relocation, Remove, RemovedAgent, Rename, RequestRow, RequestStop, Reserve,
-    Reserved, Result, ServerNote, SetBudget, SetReach, SetStamp, SetState, Stamp, StampName,
-    StandInLine, TaskEnd, UsageScope, UsageSum, WriterRow,
+    Lineage, MailId, MailRow, NewEntry, NewMail, NewWorktree, NoteWriter, PermissionFilter,
+    PermissionRow, Reap, Recover, Recovered, Relocation, RemoteRun, Remove, RemovedAgent, Rename,
+    RequestRow, RequestStop, Reserve, Reserved, Result, Rows, ServerNote, SetBudget, SetReach,
+    SetStamp, SetState, Stamp, StampName, StandInLine, TakeIn, TaskEnd, UsageScope, UsageSum,
+    WriterRow,
 };
 
 /// Agents: made, forked, read, changed, and removed.
@@ -120,6 +121,19 @@ pub trait WorktreeStore: Send + Sync {
 
     /// Changes what is known of the worktree of an agent that has one: its `files`, `commits` and `removed_ms`.
     async fn note_worktree(&self, record: WorktreeRecord) -> Result<()>;
+
+    /// Writes that this worktree is an agent's from now on, who had none, and that the agent works in `directory`. The agent may have
+    /// been made long before: its worktree came from another machine.
+    async fn adopt_worktree(
+        &self,
+        agent: AgentId,
+        worktree: NewWorktree,
+        directory: &str,
+        now_ms: i64,
+    ) -> Result<()>;
+
+    /// Forgets the worktree of an agent, who is as one that never had any. Its directory stays written. Without one nothing happens.
+    async fn disown_worktree(&self, agent: AgentId) -> Result<()>;
 
     /// Writes where worktrees and agents' directories are by now, all or none.
     async fn relocate(&self, relocation: Relocation) -> Result<()>;
@@ -357,6 +371,34 @@ pub trait GuestStore: Send + Sync {
     async fn change_head(&self, agent: AgentId, fence: Fence, head: Head) -> Result<()>;
 }
 
+/// Runs that another machine has, and the rows that it needs for them.
+#[async_trait]
+pub trait RemoteStore: Send + Sync {
+    /// Notes that a run of an agent is given away, under its lease. From now on the agent stays what it is when its lease is given back
+    /// or taken from a dead owner, and so does its task: the run goes on elsewhere.
+    async fn begin_remote(&self, run: &RemoteRun, fence: Fence) -> Result<()>;
+
+    /// Appends entries that have come back, and notes the event that brought them; `false`, and nothing done, where that event or a later
+    /// one is noted already, or the run has ended.
+    async fn take_in(&self, take: TakeIn<'_>) -> Result<bool>;
+
+    /// Notes the end of a run; does nothing where it is noted already.
+    async fn end_remote(&self, agent: AgentId, run: &str, now_ms: i64) -> Result<()>;
+
+    /// The last run of an agent that was given away; `None` where none was.
+    async fn remote_run(&self, agent: AgentId) -> Result<Option<RemoteRun>>;
+
+    /// The runs that are under way elsewhere, the oldest first.
+    async fn open_remotes(&self) -> Result<Vec<RemoteRun>>;
+
+    /// The rows of an agent and of those that it inherits from.
+    async fn lineage_rows(&self, agent: AgentId) -> Result<Lineage>;
+
+    /// Puts rows of a store of the same version into this one, with their ids. Rows that are there stay. For a store that is nobody
+    /// else's.
+    async fn put_rows(&self, parts: &[&Rows]) -> Result<()>;
+}
+
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
 /// when it fails, or its future is dropped before the end, it has done everything or nothing. May be shared by
 /// any number of tasks, and its storage by any number of processes.
@@ -376,6 +418,7 @@ pub trait Store:
     + ServerStore
     + StampStore
     + GuestStore
+    + RemoteStore
 {
     /// Reads everything and follows every reference between rows. Returns the faults in the database's own words; none if all is
     /// well. Takes about a second for each gigabyte.

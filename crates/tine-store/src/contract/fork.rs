@@ -189,6 +189,29 @@ pub async fn a_moved_worktree_is_written_with_its_agents(fixture: &dyn Fixture) 
     Ok(())
 }
 
+/// A worktree is given to an agent that is there already, once, and is taken from it again.
+pub async fn a_worktree_is_adopted_by_its_agent_and_disowned(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let [path, origin, repository] = ["/w/1", "/o", "/o/.git"].map(str::to_owned);
+    let new = NewWorktree { path, origin, repository };
+    let nobody = store.adopt_worktree(agent_id(8), new.clone(), "/w/8", 5).await;
+    refused!(nobody, StoreError::NotFound { .. });
+    store.adopt_worktree(root, new.clone(), "/w/1/sub", 5).await?;
+    let again = store.adopt_worktree(root, new, "/elsewhere", 6).await;
+    assert!(again.is_err(), "an agent has one worktree");
+    let store = fixture.open().await?;
+    let Some(found) = store.worktree(root).await? else { panic!("there is one") };
+    assert_eq!((found.path.as_str(), found.origin.as_str()), ("/w/1", "/o"));
+    assert_eq!((found.files, found.commits, found.made_ms, found.removed_ms), (0, 0, 5, None));
+    assert_eq!(store.agent(root).await?.directory, "/w/1/sub");
+    store.disown_worktree(root).await?;
+    store.disown_worktree(root).await?;
+    assert_eq!(store.worktree(root).await?, None);
+    assert_eq!(store.agent(root).await?.directory, "/w/1/sub");
+    Ok(())
+}
+
 /// Missing and dead parents, a stale fence, and a second child that cannot be: no agent, no event, no task.
 pub async fn a_refused_fork_leaves_nothing(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;

@@ -11,6 +11,7 @@ mod log;
 mod model;
 mod permission;
 mod reach;
+mod remotes;
 mod remove;
 mod sample;
 mod servers;
@@ -33,6 +34,7 @@ pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
 pub use permission::*;
 pub use reach::*;
+pub use remotes::*;
 pub use remove::*;
 pub use sample::{
     agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, new_agent,
@@ -97,6 +99,7 @@ macro_rules! store_contract {
             a_fork_is_made_with_its_first_entries
             a_forks_worktree_is_known_with_it
             a_moved_worktree_is_written_with_its_agents
+            a_worktree_is_adopted_by_its_agent_and_disowned
             a_refused_fork_leaves_nothing
             an_agent_keeps_its_reach
             a_child_reaches_no_farther_than_its_parent
@@ -152,6 +155,8 @@ macro_rules! store_contract {
             a_guest_is_found_by_its_session_and_by_its_first_message
             a_head_is_changed_under_the_lease
             the_last_request_of_a_guest_is_kept
+            what_comes_back_of_a_remote_run_is_taken_in_once
+            a_remote_run_outlives_its_lease_and_its_owner
         }
     };
     ($fixture:expr; $($name:ident)+) => {

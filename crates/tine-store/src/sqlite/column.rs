@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Decode, Row, Sqlite, Type};
+use sqlx::{Column as _, Decode, Row, Sqlite, Type, TypeInfo as _, ValueRef as _};
 use tine_model::{
     AgentId, EntryId, NetworkReach, PermissionId, Reach, RequestId, Thinking, Usage, Writes,
 };
@@ -36,6 +36,26 @@ impl<'a> Columns<'a> {
         index: usize,
     ) -> Result<T> {
         self.row.try_get(index).map_err(|error| corrupt(self.path, error))
+    }
+
+    /// The names of its columns.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.row.columns().iter().map(|column| column.name().to_owned()).collect()
+    }
+
+    /// All of it as JSON: bytes are objects with the one member `hex`.
+    pub(super) fn values(&self) -> Result<Vec<Value>> {
+        let value = |index| {
+            let raw = self.row.try_get_raw(index).map_err(|error| corrupt(self.path, error))?;
+            let kind = raw.type_info();
+            Ok(match kind.name() {
+                _ if raw.is_null() => Value::Null,
+                "INTEGER" => Value::from(self.get::<i64>(index)?),
+                "BLOB" => json!({ "hex": to_hex(self.get(index)?) }),
+                _ => Value::from(self.get::<&str>(index)?),
+            })
+        };
+        (0..self.row.len()).map(value).collect()
     }
 
     pub(super) fn agent(&self, index: usize) -> Result<AgentId> {
@@ -193,6 +213,20 @@ pub(super) fn thinking_from_text(text: &str) -> Option<Thinking> {
         ADAPTIVE => Some(Thinking::Adaptive),
         tokens => tokens.parse().ok().map(Thinking::Budget),
     }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of a text of hexadecimal digits; `None` where it is none.
+pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| digit.to_digit(16).and_then(|digit| digit.try_into().ok()))
+        .collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 #[cfg(test)]

@@ -16,12 +16,16 @@ use crate::{Acquire, Fence, IsAlive, Lease, LeaseStore, Recover, Recovered, Resu
 const LEASE: &str =
     "SELECT owner, fence, taken_ms FROM leases WHERE agent = ? AND owner IS NOT NULL";
 
+/// Returns a row where a run of the agent is under way elsewhere.
+const IS_REMOTE: &str = "SELECT 1 FROM remote_runs WHERE agent = ? AND ended_ms IS NULL";
+
 /// Tasks that die with their process: the agent's own, and those it spawned that no process has taken up.
 const ORPHANED: &str = concat!(
     "SELECT ",
     task_columns!(),
     " FROM tasks WHERE status IN ('queued', 'running') AND (agent = ?1 OR (spawner = ?1 \
-     AND agent NOT IN (SELECT agent FROM leases WHERE owner IS NOT NULL))) ORDER BY seq"
+     AND agent NOT IN (SELECT agent FROM leases WHERE owner IS NOT NULL))) \
+     AND agent NOT IN (SELECT agent FROM remote_runs WHERE ended_ms IS NULL) ORDER BY seq"
 );
 
 #[async_trait]
@@ -56,7 +60,7 @@ impl LeaseStore for SqliteStore {
             forget_stop(&mut write, lease.agent).await?;
         }
         // Whoever gives a lease back in the middle of a run could not say how it ended.
-        if released && agent_state(&mut write, lease.agent).await? == AgentState::Running {
+        if released && is_cut(&mut write, lease.agent).await? {
             write_state(&mut write, lease.agent, AgentState::Interrupted, lease.taken_ms).await?;
         }
         write.commit().await
@@ -171,6 +175,15 @@ fn lease_record(agent: AgentId, row: &Columns<'_>) -> Result<Lease> {
     Ok(Lease { agent, owner: row.get(0)?, fence, taken_ms: row.get(2)? })
 }
 
+/// Returns true if an agent is marked as running, and nobody runs it any more, here or elsewhere.
+async fn is_cut(write: &mut Writing<'_>, agent: AgentId) -> Result<bool> {
+    if agent_state(write, agent).await? != AgentState::Running {
+        return Ok(false);
+    }
+    let sql = sqlx::query(IS_REMOTE).bind(agent.as_bytes().as_slice());
+    Ok(write.one("remote run", sql).await?.is_none())
+}
+
 async fn take_from_dead(
     write: &mut Writing<'_>,
     (agent, owner): (AgentId, String),
@@ -182,7 +195,7 @@ async fn take_from_dead(
     forget_stop(write, agent).await?;
     drop_of_agent(write, agent).await?;
     drop_writer(write, agent).await?;
-    let interrupted = agent_state(write, agent).await? == AgentState::Running;
+    let interrupted = is_cut(write, agent).await?;
     if interrupted {
         write_state(write, agent, AgentState::Interrupted, now_ms).await?;
     }

@@ -17,6 +17,7 @@ mod open;
 mod packed;
 mod permissions;
 mod read_only;
+mod remotes;
 mod remove;
 mod requests;
 mod servers;

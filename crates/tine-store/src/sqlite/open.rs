@@ -14,10 +14,10 @@ use super::{OpenOptions, SqliteStore};
 use crate::{Result, StoreError};
 
 /// Schema version that this program writes.
-const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+pub(super) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each takes the database from one version to the next, and sets the version as its last act.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_cache.sql"),
     include_str!("../../migrations/sqlite/0003_permissions.sql"),
@@ -35,6 +35,7 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("../../migrations/sqlite/0015_failures.sql"),
     include_str!("../../migrations/sqlite/0016_guests.sql"),
     include_str!("../../migrations/sqlite/0017_guest_requests.sql"),
+    include_str!("../../migrations/sqlite/0018_remote_runs.sql"),
 ];
 
 /// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.

@@ -47,7 +47,7 @@ const MEMBERS: &str = "WITH RECURSIVE above (id) AS (\
      FROM below JOIN agents a ON a.id = below.id ORDER BY a.seq";
 
 /// All that an agent has said and heard, beside its entries.
-const OF_AGENT: [(&str, &str); 8] = [
+const OF_AGENT: [(&str, &str); 9] = [
     ("permissions", "DELETE FROM permissions WHERE agent = ?1"),
     ("mail", "DELETE FROM mail WHERE recipient = ?1"),
     ("requests", "DELETE FROM requests WHERE agent = ?1"),
@@ -57,6 +57,7 @@ const OF_AGENT: [(&str, &str); 8] = [
     // One that is there is another agent's place as well, and stays for its sake.
     ("worktree", "DELETE FROM worktrees WHERE agent = ?1 AND removed_ms IS NOT NULL"),
     ("reservations", "DELETE FROM reservations WHERE agent = ?1"),
+    ("remote run", "DELETE FROM remote_runs WHERE agent = ?1"),
 ];
 
 /// All that leads to its row, and the row.

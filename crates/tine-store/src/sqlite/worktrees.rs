@@ -43,6 +43,31 @@ impl WorktreeStore for SqliteStore {
         write.commit().await
     }
 
+    async fn adopt_worktree(
+        &self,
+        agent: AgentId,
+        worktree: NewWorktree,
+        directory: &str,
+        now_ms: i64,
+    ) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        let sql = "UPDATE agents SET directory = ? WHERE id = ? RETURNING id";
+        let sql = sqlx::query(sql).bind(directory).bind(agent.as_bytes().as_slice());
+        if write.one("agent moved", sql).await?.is_none() {
+            return Err(StoreError::no_agent(agent));
+        }
+        insert_worktree(&mut write, agent, &worktree, now_ms).await?;
+        write.commit().await
+    }
+
+    async fn disown_worktree(&self, agent: AgentId) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        let sql = "DELETE FROM worktrees WHERE agent = ?";
+        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+        write.run("worktree forgotten", sql).await?;
+        write.commit().await
+    }
+
     async fn relocate(&self, relocation: Relocation) -> Result<()> {
         let mut write = self.connections.write().await?;
         for record in relocation.worktrees {

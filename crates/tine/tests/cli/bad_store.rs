@@ -26,7 +26,7 @@ fn a_database_of_a_newer_version() {
     code: 1
     --- stdout
     --- stderr
-    error: `[HOME]/tine.db` has schema version 99, this program knows versions up to 17
+    error: `[HOME]/tine.db` has schema version 99, this program knows versions up to 18
     hint: a newer tine wrote this database; use that version, or set TINE_HOME to another directory
     ");
 }

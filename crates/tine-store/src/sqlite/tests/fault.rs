@@ -17,13 +17,14 @@ use super::{Directory, block_on};
 use crate::NewMail;
 use crate::contract::{
     agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, guest_of, message, note_of,
-    permission_id, plain_notice, request_of, reserve_of, server_note_of, yes_to,
+    permission_id, plain_notice, remote_run_of, request_of, reserve_of, server_note_of, yes_to,
 };
 use crate::{
     Acquire, AgentFilter, AgentStore, BudgetStore, EntryStore, Fence, ForkFrom, GuestFilter,
     GuestStore, Kill, LeaseStore, MailStore, NewTask, OpenOptions, PermissionFilter,
-    PermissionStore, Remove, RequestStore, Result, ServerStore, SqliteStore, StandInLine, StepHook,
-    Store, StoreError, TaskStore, UsageScope, WriterStore,
+    PermissionStore, RemoteRun, RemoteStore, Remove, RequestStore, Result, ServerStore,
+    SqliteStore, StandInLine, StepHook, Store, StoreError, TakeIn, TaskStore, UsageScope,
+    WriterStore,
 };
 
 /// The last step of every transaction: it stands behind COMMIT.
@@ -53,9 +54,11 @@ enum Change {
     Guest,
     Head,
     Remove,
+    Remote,
+    TakeIn,
 }
 
-const WRITES: [Change; 19] = [
+const WRITES: [Change; 21] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
@@ -75,6 +78,8 @@ const WRITES: [Change; 19] = [
     Change::Guest,
     Change::Head,
     Change::Remove,
+    Change::Remote,
+    Change::TakeIn,
 ];
 
 thread_local! {
@@ -122,6 +127,7 @@ async fn fill(path: &Path) {
     let caps = [(Cap::Tokens, Some(1000)), (Cap::Running, Some(1))];
     store.set_budget(caps_of(root, &caps)).await.unwrap();
     store.reserve(reserve_of(root, 1, 100, 7)).await.unwrap();
+    store.begin_remote(&remote_run_of(root), Fence(1)).await.unwrap();
     store.close().await.unwrap();
 }
 
@@ -196,6 +202,16 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             let head = crate::Head { hash: [8; 32], body: Some("another head".to_owned()) };
             store.change_head(agent_id(1), Fence(1), head).await
         }
+        Change::Remote => {
+            let again = RemoteRun { run: "r2".to_owned(), ..remote_run_of(root) };
+            store.begin_remote(&again, Fence(1)).await
+        }
+        Change::TakeIn => {
+            let entries = [message("f"), message("g")];
+            let (agent, fence, run) = (root, Fence(1), "r1");
+            let take = TakeIn { agent, fence, run, position: 3, entries: &entries };
+            store.take_in(take).await.map(|_| ())
+        }
         Change::Server => store.note_server(server_note_of("http://a", "m", "n", "v")).await,
     }
 }
@@ -222,6 +238,7 @@ async fn contents(path: &Path) -> String {
     writeln!(text, "{} writers", writers.len()).unwrap();
     read.finish().await.unwrap();
     writeln!(text, "{:?}", store.server_notes("http://a").await.unwrap()).unwrap();
+    writeln!(text, "{:?}", store.remote_run(agent_id(1)).await.unwrap()).unwrap();
     writeln!(text, "{:?}", store.guests(GuestFilter::First([7; 32])).await.unwrap()).unwrap();
     store.close().await.unwrap();
     text

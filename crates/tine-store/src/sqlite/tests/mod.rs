@@ -5,6 +5,7 @@ mod concurrency;
 mod fault;
 mod figures;
 mod opening;
+mod remotes;
 
 use std::path::PathBuf;
 

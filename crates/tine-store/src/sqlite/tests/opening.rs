@@ -51,7 +51,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "17"),
+            ("PRAGMA user_version", "18"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -66,8 +66,8 @@ async fn every_connection_is_durable_and_checks_references() {
 async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
-    execute(&directory, "PRAGMA user_version = 18").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 18, known: 17, .. });
+    execute(&directory, "PRAGMA user_version = 19").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 19, known: 18, .. });
 }
 
 #[tokio::test]
