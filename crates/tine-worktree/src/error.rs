@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::apply::Kept;
 use crate::obstacle::Obstacle;
 use crate::repository::Operation;
+use crate::travel::TravelError;
 
 /// A failure of this crate. Whatever failed, the checkout that was looked at is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum WorktreeError {
     /// Work does not come back into a checkout.
     #[error(transparent)]
     Obstructed(#[from] Obstacle),
+    /// A state cannot go to another machine, or what came from one is not taken.
+    #[error(transparent)]
+    Travel(#[from] TravelError),
     /// A change of a checkout came to nothing, and files were changed by somebody while it was taken back.
     #[error("{why}; changed while that was taken back, and left as they are: {}", list(&paths_of(kept)))]
     TakenBack {

@@ -85,6 +85,16 @@ impl Name {
         format!("refs/tine/{}/ignored", self.0)
     }
 
+    /// The ref that holds the state of a worktree of this name that was last packed for another machine.
+    pub(crate) fn sent_ref(&self) -> String {
+        format!("refs/tine/{}/sent", self.0)
+    }
+
+    /// The ref that holds the state that last came from another machine for a worktree of this name.
+    pub fn arrived_ref(&self) -> String {
+        format!("refs/tine/{}/arrived", self.0)
+    }
+
     /// The ref that holds what a checkout held before commits of this worktree came into it.
     pub(crate) fn before_ref(&self) -> String {
         format!("refs/tine/{}/before", self.0)

@@ -241,6 +241,11 @@ impl Worktree {
         Ok(now.map_or_else(BTreeSet::new, |(_, files, _)| files.into_keys().collect()))
     }
 
+    /// Ignored files that came along and new ones of the same patterns, sorted.
+    pub fn included_files(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        Ok(self.included_now()?.into_iter().collect())
+    }
+
     /// What came along counts as it stands now.
     pub(crate) fn begin_ignored(&self) -> Result<(), WorktreeError> {
         match self.repository().included_at(self.name())? {

@@ -8,6 +8,9 @@
 //! [`Repository::cherry_pick`] (commits), onto whatever the checkout holds by then. Whoever forks a checkout in which such a change may
 //! have been cut short calls [`Repository::mend`] first.
 //!
+//! A state goes to another machine and comes back as a file: [`Repository::pack`], [`Repository::arrive`], and for machines without the
+//! project [`Cache`].
+//!
 //! Everything blocks: callers that must not wait call it on a thread of its own. Nothing here knows agents; a worktree has a name.
 
 mod apply;
@@ -42,6 +45,7 @@ mod salvage;
 mod scratch;
 mod snapshot;
 mod support;
+mod travel;
 mod try_out;
 mod wary;
 mod worktree;
@@ -64,6 +68,9 @@ pub use repair::Move;
 pub use repository::{Operation, Repository};
 pub use snapshot::{Snapshot, Start};
 pub use support::{git_version, shares_content};
+pub use travel::{
+    Arrived, BUNDLE_BYTES_MAX, Cache, CacheLimits, Conventions, Pack, Packed, TravelError,
+};
 pub use worktree::{Found, FoundState, NewWorktree, Removed, Worktree};
 
 #[cfg(test)]

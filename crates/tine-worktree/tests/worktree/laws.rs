@@ -68,7 +68,7 @@ const NAMES: [&[u8]; 25] = [
 
 /// What is done to a checkout, by a user or by an agent.
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     Write(usize, Vec<u8>),
     Link(usize, usize),
     Delete(usize),
@@ -100,18 +100,18 @@ const ATTRIBUTES: [&str; 6] = [
 const SPARSE: [&[&str]; 3] = [&[], &["--no-cone", "/*", "!/dir/"], &["--cone", "build"]];
 
 #[derive(Debug)]
-struct Case {
+pub(crate) struct Case {
     /// `core.autocrlf`.
     auto: &'static str,
     sparse: &'static [&'static str],
     /// Each ends with a commit.
-    commits: Vec<Vec<Step>>,
+    pub(crate) commits: Vec<Vec<Step>>,
     /// Whether git has come to trust what it knows of the files.
     settled: bool,
-    state: Vec<Step>,
+    pub(crate) state: Vec<Step>,
     /// What the child does.
-    work: Vec<Step>,
-    commit_work: bool,
+    pub(crate) work: Vec<Step>,
+    pub(crate) commit_work: bool,
 }
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
@@ -152,7 +152,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn case() -> impl Strategy<Value = Case> {
+pub(crate) fn case() -> impl Strategy<Value = Case> {
     let steps = |most| proptest::collection::vec(step(), 0..most);
     let commits = proptest::collection::vec(steps(14), 0..3);
     let auto = proptest::sample::select(vec!["false", "false", "input", "true"]);
@@ -205,7 +205,7 @@ fn is_file(top: &Path, name: usize) -> bool {
 }
 
 /// Does what a step says, where it can be done.
-fn apply(top: &Path, step: &Step) {
+pub(crate) fn apply(top: &Path, step: &Step) {
     let literally = |command: &[&str], name: usize| {
         let mut arguments: Vec<&OsStr> = vec!["--literal-pathspecs".as_ref()];
         arguments.extend(command.iter().map(OsStr::new));
@@ -262,7 +262,7 @@ fn settle(top: &Path) {
     git(top, &["update-index", "-q", "--refresh"]);
 }
 
-fn made(case: &Case) -> Home {
+pub(crate) fn made(case: &Case) -> Home {
     let home = Home::empty();
     let top = home.top();
     let store = home.path().join("store");

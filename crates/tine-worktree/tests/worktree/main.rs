@@ -18,5 +18,7 @@ mod repair;
 mod restore;
 mod strangers;
 mod support;
+mod travel;
+mod travel_hostile;
 mod try_out;
 mod way_back_laws;
