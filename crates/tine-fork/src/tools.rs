@@ -81,6 +81,11 @@ pub struct Denials {
 }
 
 impl Denials {
+    /// A run whose calls were all denied, the last one for this reason.
+    pub fn of_all_calls(last: String) -> Self {
+        Self { last: Some(last), others: false }
+    }
+
     /// Why the last call was denied, where every call was; `None` where there was none.
     pub fn of_all(&self) -> Option<&str> {
         self.last.as_deref().filter(|_| !self.others)

@@ -237,7 +237,7 @@ async fn obey(mut orders: Orders, abort: &CancellationToken) -> std::convert::In
         match orders.next().await {
             Order::Stop { .. } => abort.cancel(),
             // A fork of the library asks nobody, and has no mail.
-            Order::Answer { .. } | Order::Mail { .. } => {}
+            Order::Answer { .. } | Order::Caps { .. } | Order::Mail { .. } => {}
         }
     }
 }

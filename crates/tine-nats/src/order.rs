@@ -28,9 +28,23 @@ pub enum Order {
         question: String,
         /// `allow` or `deny`.
         decision: String,
+        /// Whose word it is, where nobody answered and the default counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default_by: Option<String>,
+        /// How far it reaches, in the word of those who started the fork; `None` for this call alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scope: Option<String>,
+        /// What it covers beyond this call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
         /// The person's reason, for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// To keep within these caps from now on.
+    Caps {
+        /// What is left of each, by its name.
+        left: Vec<(String, u64)>,
     },
     /// Mail.
     Mail {

@@ -111,7 +111,14 @@ async fn orders_are_found_by_whoever_comes_later() {
     assert_eq!(cluster.last_order(run(1)).await.unwrap(), None);
     let orders = [
         Order::Mail { mail: 7, text: "Look at the harbour, too.".to_owned() },
-        Order::Answer { question: "q1".to_owned(), decision: "deny".to_owned(), reason: None },
+        Order::Answer {
+            question: "q1".to_owned(),
+            decision: "deny".to_owned(),
+            default_by: None,
+            scope: None,
+            rule: None,
+            reason: None,
+        },
         Order::Stop { kind: "hard".to_owned() },
     ];
     cluster.order(run(2), &orders[0]).await.unwrap();
