@@ -142,6 +142,9 @@ pub enum RuntimeError {
     /// Other living agents work in the agent's worktree.
     #[error("other agents work in the worktree of agent {0}")]
     WorktreeShared(AgentId),
+    /// The state of a worktree does not go to another machine, or does not come from one.
+    #[error(transparent)]
+    Travel(#[from] crate::worktrees::TravelRefusal),
     /// The filter of a worktree cannot be made.
     #[error(transparent)]
     Filter(#[from] tine_guard::filter::FilterError),
@@ -188,6 +191,18 @@ pub enum RuntimeError {
     /// The worker runs, and one thing waits for its end already.
     #[error("agent {0} is told something else already when it is done")]
     FollowUpWaits(AgentId),
+    /// The cluster of other machines failed.
+    #[error(transparent)]
+    Cluster(#[from] tine_nats::ClusterError),
+    /// A run cannot travel, or what came back of it cannot be read.
+    #[error("a run on another machine is in a form that cannot be read")]
+    RemoteForm(#[source] serde_json::Error),
+    /// The rules that came with a run of another machine cannot be read.
+    #[error("the rules of a run of another machine cannot be read")]
+    RemoteRules(#[source] tine_guard::RuleError),
+    /// A run of the agent is under way on another machine.
+    #[error("a run of agent {0} is under way on another machine")]
+    RunsElsewhere(AgentId),
     /// A bug.
     #[error("{0}")]
     Panicked(&'static str),

@@ -1,6 +1,7 @@
 //! The kind of each error. Exit codes follow from it, so that a face needs no list of errors.
 
 use tine_llm::LlmError;
+use tine_nats::ClusterError;
 use tine_store::StoreError;
 use tine_worktree::{NotesError, WorktreeError};
 
@@ -35,6 +36,9 @@ impl RuntimeError {
                 | NotesError::Settings(_)
                 | NotesError::Nested(_),
             ) => ErrorKind::BadInput,
+            Self::Cluster(ClusterError::Url { .. } | ClusterError::Credentials { .. }) => {
+                ErrorKind::BadInput
+            }
             Self::ToolsRun(_) => ErrorKind::TimedOut,
             Self::ForkGivenUp => ErrorKind::Cancelled,
             Self::ForkInProgress
@@ -49,6 +53,9 @@ impl RuntimeError {
             | Self::Confinement
             | Self::Owner(_)
             | Self::Notes(_)
+            | Self::Cluster(_)
+            | Self::RemoteForm(_)
+            | Self::RemoteRules(_)
             | Self::Setup { .. }
             | Self::Filter(_) => ErrorKind::Failed,
             Self::Connect(
@@ -58,6 +65,7 @@ impl RuntimeError {
                 | ConnectError::NeverLent(_)
                 | ConnectError::NoGateway(_),
             )
+            | Self::RunsElsewhere(_)
             | Self::NoDirective
             | Self::TooMany { .. }
             | Self::NothingToSend(_)
@@ -98,6 +106,7 @@ impl RuntimeError {
             | Self::OtherRepository(_)
             | Self::UnknownCommit { .. }
             | Self::WorktreeShared(_)
+            | Self::Travel(_)
             | Self::Place(_) => ErrorKind::BadInput,
         }
     }
@@ -135,7 +144,9 @@ fn of_llm(error: &LlmError) -> ErrorKind {
 
 fn of_worktree(error: &WorktreeError) -> ErrorKind {
     match error {
-        WorktreeError::Refused(_) | WorktreeError::Obstructed(_) => ErrorKind::BadInput,
+        WorktreeError::Refused(_) | WorktreeError::Obstructed(_) | WorktreeError::Travel(_) => {
+            ErrorKind::BadInput
+        }
         _ => ErrorKind::Failed,
     }
 }

@@ -117,6 +117,7 @@ impl Runtime {
                 ..options.confinement.clone()
             },
             on_budget: OnBudget::End,
+            elsewhere: None,
             ..options.clone()
         };
         let run = async {

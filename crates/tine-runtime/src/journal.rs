@@ -18,6 +18,7 @@ use crate::cache_note::CacheNote;
 use crate::codec;
 use crate::ports::Ports;
 use crate::registry::from_agent;
+use crate::remote::mirror::Mirror;
 use crate::rest::Resting;
 use crate::servers::{Server, Servers};
 
@@ -34,6 +35,7 @@ pub(crate) struct StoreJournal {
     state: Mutex<State>,
     resting: Option<Resting>,
     server: Option<(Arc<Servers>, Server)>,
+    mirror: Option<Arc<dyn Mirror>>,
 }
 
 #[derive(Default)]
@@ -69,8 +71,25 @@ impl StoreJournal {
     ) -> Self {
         let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
         let facts = Arc::clone(&ports.facts);
-        let (state, resting, purse, server) = (Mutex::default(), None, None, None);
-        Self { store, clock, ids, agent, fence, model, facts, purse, state, resting, server }
+        Self {
+            store,
+            clock,
+            ids,
+            agent,
+            fence,
+            model,
+            facts,
+            purse: None,
+            state: Mutex::default(),
+            resting: None,
+            server: None,
+            mirror: None,
+        }
+    }
+
+    /// Returns the journal, which tells a mirror of all that it writes.
+    pub(crate) fn mirrored(self, mirror: Option<Arc<dyn Mirror>>) -> Self {
+        Self { mirror, ..self }
     }
 
     /// Returns the journal with the server that answers its requests, and with what is known of servers.
@@ -142,13 +161,18 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> JournalError
 impl Journal for StoreJournal {
     async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError> {
         let row = codec::message_row(message, self.clock.now_ms());
-        match self.with_state(|state| state.delivering.take()) {
-            None => self.append(row).await,
+        let mirrored = self.mirror.as_ref().map(|mirror| (mirror, row.clone()));
+        let written = match self.with_state(|state| state.delivering.take()) {
+            None => self.append(row).await?,
             Some(mail) => {
                 let delivered = self.store.deliver_mail(self.agent, self.fence, mail, row);
-                delivered.await.map_err(failed)
+                delivered.await.map_err(failed)?
             }
+        };
+        if let Some((mirror, row)) = mirrored {
+            mirror.entry(&row).await.map_err(JournalError)?;
         }
+        Ok(written)
     }
 
     fn now_ms(&self) -> i64 {
@@ -159,8 +183,11 @@ impl Journal for StoreJournal {
         let reserved = self.purse.as_ref().and_then(Purse::settled);
         let id = reserved.unwrap_or_else(|| RequestId::from_random(self.ids.random()));
         let (row, cache) = request_row((id, self.agent), (&self.facts, &self.model), record);
-        self.store.record_request(row, &cache).await.map_err(failed)?;
-        Ok(())
+        self.store.record_request(row.clone(), &cache).await.map_err(failed)?;
+        match &self.mirror {
+            Some(mirror) => mirror.request(&row, &cache).await.map_err(JournalError),
+            None => Ok(()),
+        }
     }
 
     async fn reserve(
@@ -196,8 +223,12 @@ impl Journal for StoreJournal {
     }
 
     async fn notice(&self, text: &str) -> Result<(), JournalError> {
-        self.append(codec::notice_row(text, self.clock.now_ms())).await?;
-        Ok(())
+        let row = codec::notice_row(text, self.clock.now_ms());
+        self.append(row.clone()).await?;
+        match &self.mirror {
+            Some(mirror) => mirror.entry(&row).await.map_err(JournalError),
+            None => Ok(()),
+        }
     }
 
     async fn mail(&self) -> Result<Vec<String>, JournalError> {

@@ -60,6 +60,7 @@ mod queue;
 mod read_wall;
 mod records;
 mod registry;
+mod remote;
 mod removal;
 mod request;
 mod requests;
@@ -143,6 +144,7 @@ pub use ports::{ConnectError, Connector, Lent, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, attributed};
+pub use remote::{Attended, Elsewhere, RemoteWorker, WorkerNews};
 pub use removal::Removal;
 pub use request::{Answer, REASON_BYTES_MAX, Request as PermissionRequest, wider_rules};
 pub use requests::{Answered, offers};
@@ -172,12 +174,13 @@ pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Su
 pub use tine_worktree::NotesError;
 pub use title::titled;
 pub use worktrees::{
-    Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
-    Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, DuePurge, FastForward,
-    Fate, FileChange, FileMode, HalfChanged, Holds, KeptFile, LeftOut as WorktreeLeftOut,
-    LeftOutKind, Lines, MadeCommit, MayLose, Mended, MendedAs, Merged, OLDEST_GIT, Obstacle,
-    OnConflict, Operation, Placement, Progress, PurgePlan, PurgeSpec, Recovered, Repair, Repaired,
-    Stage, Standing, Start, Uncommitted, Unseen, Work, WorktreeError, WorktreePolicy,
-    WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView, best, git_version, open_mirrors,
-    shares_content, try_out, worktrees_being_made, worktrees_folder,
+    Applied, AsOf, BringSpec, Brought, BroughtOutcome, CacheLimits, CameHome, Candidate,
+    ChangeStatus, Changes, Check, Checked, CollectSpec, Collected, Conflict, ConflictKind,
+    ConflictPlace, DuePurge, FastForward, Fate, FileChange, FileMode, HalfChanged, Holds, KeptFile,
+    LeftOut as WorktreeLeftOut, LeftOutKind, Lines, MadeCommit, MayLose, Mended, MendedAs, Merged,
+    OLDEST_GIT, Obstacle, OnConflict, Operation, PackedState, Placement, Progress, PurgePlan,
+    PurgeSpec, Recovered, Repair, Repaired, Stage, Standing, Start, TravelError, TravelRefusal,
+    Uncommitted, Unseen, Work, WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal,
+    WorktreeState, WorktreeView, best, git_version, open_mirrors, shares_content, try_out,
+    worktrees_being_made, worktrees_folder,
 };

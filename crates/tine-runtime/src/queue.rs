@@ -31,10 +31,10 @@ const ANSWER_POLL: Duration = Duration::from_millis(250);
 pub const DEADLINE_DEFAULT: Duration = Duration::from_secs(60 * 60);
 
 /// Whose word it is when a deadline has passed.
-const BY_DEADLINE: &str = "the deadline";
+pub(crate) const BY_DEADLINE: &str = "the deadline";
 
 /// Whose word it is when there is nobody to ask.
-const BY_NOBODY: &str = "nobody to ask";
+pub(crate) const BY_NOBODY: &str = "nobody to ask";
 
 /// Whose word it is when the session's mode changes to one in which nobody is asked.
 const BY_MODE: &str = "the permission mode";

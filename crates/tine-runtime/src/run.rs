@@ -128,6 +128,9 @@ impl Runtime {
     ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
         let prompt = prompt.filter(|prompt| !prompt.text.trim().is_empty());
+        if self.open_remote(lease.agent).await?.is_some() {
+            return self.follow_on((lease, entered), (loaded, prompt), (options, llm)).await;
+        }
         let prompt = match (self.untold(&loaded, options).await?, prompt) {
             // It was never told what it is: that comes first.
             (Some(task), prompt) => {
@@ -209,6 +212,9 @@ impl Runtime {
         prompt: Option<Message>,
         options: &RunOptions,
     ) -> Result<RunReport, RuntimeError> {
+        if let Some(elsewhere) = &options.elsewhere {
+            return Box::pin(self.drive_remote(prepared, prompt, (options, elsewhere))).await;
+        }
         let Prepared { mut loaded, lease, llm, seat, label, entered, .. } = prepared;
         let (agent, teller) = (lease.agent, &entered.teller);
         let home = self.home(&loaded.record, Cause::Run).await?;
@@ -252,7 +258,8 @@ impl Runtime {
             loaded.record.settings.model.to_string(),
         )
         .spending(self.purse(&loaded.record, &lease, options.on_budget))
-        .answered_by(self.served(&loaded).await?);
+        .answered_by(self.served(&loaded).await?)
+        .mirrored(self.mirror());
         let journal = if prepared.prompt_first { journal.behind_the_prompt() } else { journal };
         let journal = Arc::new(journal.at_rest(Resting {
             runtime: self.clone(),

@@ -11,6 +11,7 @@ use crate::cache::CachePolicy;
 use crate::confine::Confinement;
 use crate::crew::setup::Crew;
 use crate::permission::Permissions;
+use crate::remote::Elsewhere;
 
 /// The options of a run.
 #[derive(Clone)]
@@ -31,6 +32,8 @@ pub struct RunOptions {
     pub crew: Crew,
     /// Its behaviour at a cap of its tree: to wait or to end.
     pub on_budget: OnBudget,
+    /// Another machine that makes the run; `None` for this one.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 impl RunOptions {
@@ -45,6 +48,7 @@ impl RunOptions {
             confinement: Confinement::default(),
             crew: Crew::default(),
             on_budget: OnBudget::End,
+            elsewhere: None,
         }
     }
 }

@@ -28,6 +28,7 @@ use crate::names::check_name;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
+use crate::remote::mirror::Mirror;
 use crate::rule_book::RuleBook;
 use crate::servers::Servers;
 use crate::store_waits::{StoreWaits, WaitListener};
@@ -90,6 +91,7 @@ pub struct Runtime {
     servers: Arc<Servers>,
     store_waits: StoreWaits,
     backgrounds: Arc<Backgrounds>,
+    mirror: Option<Arc<dyn Mirror>>,
 }
 
 impl Runtime {
@@ -118,6 +120,7 @@ impl Runtime {
             servers: Arc::default(),
             store_waits: StoreWaits::default(),
             backgrounds: Arc::default(),
+            mirror: None,
         }
     }
 
@@ -183,6 +186,15 @@ impl Runtime {
         Self { rule_book: Some(book), ..self }
     }
 
+    /// The same runtime, whose runs tell a mirror of all that they write.
+    pub(crate) fn with_mirror(self, mirror: Arc<dyn Mirror>) -> Self {
+        Self { mirror: Some(mirror), ..self }
+    }
+
+    pub(crate) fn mirror(&self) -> Option<Arc<dyn Mirror>> {
+        self.mirror.clone()
+    }
+
     pub(crate) fn rule_book(&self) -> Option<&Arc<dyn RuleBook>> {
         self.rule_book.as_ref()
     }
@@ -190,6 +202,11 @@ impl Runtime {
     /// Where memories are; `None` where there are none.
     pub fn memory_places(&self) -> Option<&MemoryPlaces> {
         self.memory.as_deref()
+    }
+
+    /// The making of worktrees; `None` where none are made.
+    pub fn worktrees_made(&self) -> Option<WorktreePolicy> {
+        self.worktrees.as_deref().cloned()
     }
 
     /// How worktrees are made; `None` where they are not.

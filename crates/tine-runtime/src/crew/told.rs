@@ -59,7 +59,7 @@ pub(crate) fn worker_options(
     let mut turns = limits.turns;
     if let Some(definition) = &role.agent {
         permissions = narrowed(permissions, definition.permission_mode);
-        filter = Arc::new(OnlyItsTools { definition: definition.clone(), rest: filter });
+        filter = only_its_tools(definition.clone(), filter);
         turns = definition.max_turns.map_or(turns, |most| most.min(turns));
     }
     RunOptions {
@@ -79,6 +79,14 @@ pub(crate) fn worker_options(
 fn narrowed(permissions: Permissions, mode: Option<PermissionMode>) -> Permissions {
     let mode = permissions.mode.narrowed(mode);
     Permissions { mode, ..permissions }
+}
+
+/// A filter that refuses what the definition does not give, and what the rest refuses.
+pub(crate) fn only_its_tools(
+    definition: AgentDefinition,
+    rest: Arc<dyn ToolFilter>,
+) -> Arc<dyn ToolFilter> {
+    Arc::new(OnlyItsTools { definition, rest })
 }
 
 /// Refuses what the definition does not give.

@@ -55,7 +55,9 @@ fn advice(error: &WorktreeError) -> String {
         },
         WorktreeError::TakenBack { why, .. } => return advice(why),
         WorktreeError::Obstructed(obstacle) => return format!("To go on: {}.", obstacle.hint()),
-        WorktreeError::NoGit(_) | WorktreeError::OldGit { .. } => return WITHOUT.to_owned(),
+        WorktreeError::Travel(_) | WorktreeError::NoGit(_) | WorktreeError::OldGit { .. } => {
+            return WITHOUT.to_owned();
+        }
         WorktreeError::Git { .. }
         | WorktreeError::TooLong { .. }
         | WorktreeError::Output { .. }

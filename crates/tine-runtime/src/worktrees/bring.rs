@@ -82,15 +82,15 @@ enum Needs {
 }
 
 /// Work, held by its commits.
-struct Held {
-    name: Name,
-    start: Snapshot,
-    end: Snapshot,
+pub(super) struct Held {
+    pub(super) name: Name,
+    pub(super) start: Snapshot,
+    pub(super) end: Snapshot,
 }
 
 impl Held {
     /// Returns what is in the worktree now, or was when it was last kept. Of one that was removed unchanged it is what `repository` holds.
-    fn of(
+    pub(super) fn of(
         repository: &Repository,
         record: &WorktreeRecord,
         (as_held, now_ms): (bool, i64),

@@ -12,6 +12,7 @@ use super::checkouts::{any_checkout, blocking, name_of, worktree_of};
 use super::place::text;
 use super::ready::{Cause, Unready};
 use super::standing::{Standing, refuse_moved};
+use super::travel::known_as;
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::prompt::worktree_notice;
@@ -20,8 +21,8 @@ use crate::runtime::Runtime;
 /// Where an agent works, when that is a worktree.
 pub(crate) struct Home {
     path: PathBuf,
-    /// The top of the checkout that it was made of.
-    origin: PathBuf,
+    /// The top of the checkout that it was made of, as conversations name it.
+    known_as: PathBuf,
     /// What the agent's directory stands for there.
     stands_for: PathBuf,
     variables: Vec<(String, String)>,
@@ -38,7 +39,7 @@ impl Home {
         &self,
         rest: &Arc<dyn ToolFilter>,
     ) -> Result<Arc<dyn ToolFilter>, FilterError> {
-        let worktree = WorkerFilter::new(&self.path)?.with_origin(&self.origin);
+        let worktree = WorkerFilter::new(&self.path)?.with_origin(&self.known_as);
         Ok(Arc::new(Inside { worktree, rest: Arc::clone(rest) }))
     }
 
@@ -100,7 +101,9 @@ impl Runtime {
             .worktree_policy()
             .map_or_else(Vec::new, |policy| policy.variables(&origin, &path, owner));
         let stands_for = stands_for(Path::new(&agent.directory), &record);
-        Ok(Some(Home { path, origin, stands_for, variables }))
+        let known = record.clone();
+        let known_as = blocking(move || Ok(known_as(&known))).await?;
+        Ok(Some(Home { path, known_as, stands_for, variables }))
     }
 
     async fn worktree_around(
@@ -190,6 +193,9 @@ impl Runtime {
         has_history: bool,
     ) -> Result<Option<String>, RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(None) };
+        let known = record.clone();
+        let origin = text(&blocking(move || Ok(known_as(&known))).await?);
+        let record = WorktreeRecord { origin, ..record };
         let before = text(&stands_for(Path::new(directory), &record));
         let port = self.worktree_policy().and_then(|policy| {
             let ports = policy.ports?;

@@ -20,6 +20,7 @@ mod purge;
 mod ready;
 mod repair;
 mod standing;
+mod travel;
 mod try_out;
 mod view;
 
@@ -35,12 +36,14 @@ pub use purge::{DuePurge, PurgePlan, PurgeSpec};
 pub use repair::{Repair, Repaired};
 pub use standing::Standing;
 pub use tine_worktree::{
-    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Holds, Kept as KeptFile,
-    LeftOut, LeftOutKind, Lines, MadeCommit, Mended, MendedAs, Merged, Mode as FileMode,
-    OLDEST_GIT, Obstacle, OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
-    Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, Status as ChangeStatus,
-    Uncommitted, WorktreeError, git_version, open_mirrors, shares_content,
+    Applied, CacheLimits, Changes, Conflict, ConflictKind, FastForward, FileChange, Holds,
+    Kept as KeptFile, LeftOut, LeftOutKind, Lines, MadeCommit, Mended, MendedAs, Merged,
+    Mode as FileMode, OLDEST_GIT, Obstacle, OnConflict, Operation, Outcome as BroughtOutcome,
+    Place as ConflictPlace, Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start,
+    Status as ChangeStatus, TravelError, Uncommitted, WorktreeError, git_version, open_mirrors,
+    shares_content,
 };
+pub use travel::{CameHome, PackedState, TravelRefusal};
 pub use try_out::try_out;
 pub use view::{Progress, Unseen, WorktreeState, WorktreeView};
 

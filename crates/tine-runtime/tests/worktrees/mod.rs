@@ -3,6 +3,7 @@
 mod edits;
 mod kept;
 mod ready;
+mod travel;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

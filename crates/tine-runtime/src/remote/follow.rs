@@ -1,0 +1,365 @@
+//! Following a run that was given away, to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tine_fork::run::{Observer as _, RunEvent, RunReport};
+use tine_fork::tools::Denials;
+use tine_model::{
+    AgentState, Block, Cap, CapReached, Message, Outcome, Role, Spent, StopKind, Usage,
+};
+use tine_nats::event::{Ended, Event, Happened, ToolState};
+use tine_nats::{ClusterError, Events, Job, Order, Read, Record};
+use tine_store::{Lease, RemoteRun, StoreError, TakeIn};
+use tokio::time::Instant;
+
+use super::Elsewhere;
+use super::job::{EndText, EntryText, RequestText};
+use super::questions::Waiting;
+use super::scratch::Scratch;
+use crate::error::RuntimeError;
+use crate::live::Stop;
+use crate::prepared::Prepared;
+use crate::run_options::RunOptions;
+use crate::runtime::Runtime;
+use crate::worktrees::{CameHome, Cause};
+
+/// How often it is looked what is asked of the run here.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The time in which a worker should have obeyed a hard stop. After it the run is ended here, and whatever the worker writes is refused.
+const OBEY: Duration = Duration::from_secs(5);
+
+/// How this machine is called in the records of runs that it ends itself.
+const HOME: &str = "home";
+
+impl Runtime {
+    /// Has a run made elsewhere: gives it away, unless that was done before, and follows it to its end.
+    pub(crate) async fn drive_remote(
+        &self,
+        prepared: Prepared<'_>,
+        prompt: Option<Message>,
+        (options, elsewhere): (&RunOptions, &Elsewhere),
+    ) -> Result<RunReport, RuntimeError> {
+        let Prepared { mut loaded, lease, label, entered, .. } = prepared;
+        // What it works on has to be there, to go and to come back.
+        self.home(&loaded.record, Cause::Run).await?;
+        let run = match self.open_remote(lease.agent).await? {
+            Some(run) => run,
+            None => {
+                self.settle_reach(&mut loaded.record, &lease, &options.confinement).await?;
+                self.mark(&lease, AgentState::Running).await?;
+                let told = (options, elsewhere);
+                self.give_away((&mut loaded, &lease), prompt.as_ref(), told).await?
+            }
+        };
+        let waiting = Waiting::new(self, (&lease, &entered.teller), label, &options.permissions);
+        let following = Following {
+            runtime: self,
+            elsewhere,
+            lease: &lease,
+            job: serde_json::from_str(&run.detail).map_err(RuntimeError::RemoteForm)?,
+            run,
+            waiting,
+            told: Told::default(),
+            caps: Vec::new(),
+            report: empty_report(),
+        };
+        let tell = |event| entered.teller.on_event(event);
+        let report = tokio::select! {
+            report = following.until_end(&entered.stop, &tell) => report?,
+            // Never ends; dropping it loses nothing.
+            never = self.heed(lease.agent, &entered.stop) => match never {},
+        };
+        self.store().withdraw_permissions(lease.agent, self.now_ms()).await?;
+        match self.mark_after(&lease, &report.outcome).await {
+            Ok(()) => Ok(report),
+            Err(RuntimeError::Store(StoreError::Dead { .. })) => {
+                Ok(RunReport { outcome: Outcome::Aborted, ..report })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The run of an agent that is under way elsewhere.
+    pub(crate) async fn open_remote(
+        &self,
+        agent: tine_model::AgentId,
+    ) -> Result<Option<RemoteRun>, RuntimeError> {
+        let run = self.store().remote_run(agent).await?;
+        Ok(run.filter(|run| run.ended_ms.is_none()))
+    }
+}
+
+fn empty_report() -> RunReport {
+    RunReport {
+        outcome: Outcome::Aborted,
+        messages: Vec::new(),
+        usage: Usage::default(),
+        requests: Vec::new(),
+        turns: 0,
+        tool_uses: 0,
+        denials: Denials::default(),
+        error: None,
+        reached: None,
+    }
+}
+
+/// What the worker was told of a stop.
+#[derive(Default)]
+struct Told {
+    stop: Option<StopKind>,
+    /// When the run is ended here.
+    until: Option<Instant>,
+}
+
+struct Following<'a> {
+    runtime: &'a Runtime,
+    elsewhere: &'a Elsewhere,
+    lease: &'a Lease,
+    job: Job,
+    run: RemoteRun,
+    waiting: Waiting<'a>,
+    told: Told,
+    /// The caps that are left, as the worker knows them.
+    caps: Vec<(String, u64)>,
+    report: RunReport,
+}
+
+impl Following<'_> {
+    async fn until_end(
+        mut self,
+        stop: &Stop,
+        tell: &(dyn Fn(RunEvent) + Sync),
+    ) -> Result<RunReport, RuntimeError> {
+        let cluster = &self.elsewhere.cluster;
+        let mut events = Events::new(cluster, self.job.run, 0);
+        let mut looks = tokio::time::interval(LOOK);
+        let ended = loop {
+            // All branches are cancel-safe.
+            let read = tokio::select! {
+                read = events.next() => read?,
+                _ = looks.tick() => {
+                    if let Some(ended) = self.look(stop).await? {
+                        break ended;
+                    }
+                    continue;
+                }
+            };
+            match read {
+                Read::Missed { from, to } => {
+                    let text = format!(
+                        "The servers no longer have events {from} to {to} of this run: they are missing here."
+                    );
+                    self.take_in(to, &[crate::codec::notice_row(&text, self.runtime.now_ms())])
+                        .await?;
+                }
+                Read::Event(event) => {
+                    if let Some(ended) = self.event(&event, tell).await? {
+                        break ended;
+                    }
+                }
+            }
+        };
+        self.ended(ended).await
+    }
+
+    /// Does what is asked of the run here.
+    async fn look(&mut self, stop: &Stop) -> Result<Option<Ended>, RuntimeError> {
+        let asked = match stop.cancel.is_cancelled() {
+            true => Some(stop.asked().unwrap_or(StopKind::Hard)),
+            false => stop.asked(),
+        };
+        if asked != self.told.stop
+            && let Some(how) = asked
+        {
+            self.order(&Order::Stop { kind: how.as_str().to_owned() }).await?;
+            self.told.stop = asked;
+            if how != StopKind::Soft {
+                self.told.until = Some(Instant::now() + OBEY);
+            }
+        }
+        if self.told.until.is_some_and(|until| Instant::now() >= until) {
+            self.told.until = None;
+            return self.end_here().await;
+        }
+        for order in self.waiting.answered().await? {
+            self.order(&order).await?;
+        }
+        self.tell_caps().await?;
+        Ok(None)
+    }
+
+    /// Ends the run here, because its worker does not answer, or none has it.
+    async fn end_here(&self) -> Result<Option<Ended>, RuntimeError> {
+        let (cluster, now_ms) = (&self.elsewhere.cluster, self.runtime.now_ms());
+        let claimed = Record::claim(cluster, (self.job.run, HOME), None, now_ms).await;
+        let mut record = match claimed {
+            Ok((record, _)) => record,
+            // Its own end comes.
+            Err(ClusterError::Ended) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let outcome = Outcome::Aborted.as_str().to_owned();
+        let ended = Ended { outcome, error: None, detail: serde_json::Value::Null };
+        record.write(&Happened::Ended(ended), now_ms).await?;
+        Ok(None)
+    }
+
+    /// Tells the worker what is left of the caps of the tree, where others have used of them.
+    async fn tell_caps(&mut self) -> Result<(), RuntimeError> {
+        let record = self.runtime.store().agent(self.lease.agent).await?;
+        let left = self.runtime.caps_left(&record).await?;
+        if left != self.caps && !left.is_empty() {
+            self.order(&Order::Caps { left: left.clone() }).await?;
+        }
+        self.caps = left;
+        Ok(())
+    }
+
+    async fn order(&self, order: &Order) -> Result<(), RuntimeError> {
+        Ok(self.elsewhere.cluster.order(self.job.run, order).await?)
+    }
+
+    async fn take_in(
+        &self,
+        position: u64,
+        entries: &[tine_store::NewEntry],
+    ) -> Result<bool, RuntimeError> {
+        let (agent, fence) = (self.lease.agent, self.lease.fence);
+        let take = TakeIn { agent, fence, run: &self.run.run, position, entries };
+        Ok(self.runtime.store().take_in(take).await?)
+    }
+
+    /// Takes an event in. Returns the end of the run, where it is that.
+    async fn event(
+        &mut self,
+        event: &Event,
+        tell: &(dyn Fn(RunEvent) + Sync),
+    ) -> Result<Option<Ended>, RuntimeError> {
+        // What was taken in before a restart of this process is counted again, and told to nobody.
+        let is_new = event.sequence > self.run.position;
+        let tell = |event: RunEvent| {
+            if is_new {
+                tell(event)
+            }
+        };
+        match event.happened()? {
+            Happened::Request(request) => tell(RunEvent::Request { turn: request.turn }),
+            Happened::Text(text) => {
+                tell(RunEvent::Stream(tine_wire::Event::Text { delta: text.text }));
+            }
+            Happened::Entry(entry) => {
+                let text: EntryText =
+                    serde_json::from_value(entry.entry).map_err(RuntimeError::RemoteForm)?;
+                let message = text.message().map(Arc::new);
+                if let Some(row) = text.entry() {
+                    self.take_in(event.sequence, &[row]).await?;
+                }
+                if let Some(message) = message {
+                    self.report.messages.push(Arc::clone(&message));
+                    tell(RunEvent::Message(message));
+                }
+            }
+            Happened::Tool(tool) => {
+                if let (ToolState::Started, Some(call)) = (tool.state, self.call(&tool.call)) {
+                    tell(RunEvent::ToolStarted { call });
+                }
+            }
+            Happened::Question(question) => self.waiting.ask(&question).await?,
+            Happened::Answer(answer) => self.waiting.forget(&answer),
+            Happened::Cost(cost) => {
+                let text: RequestText =
+                    serde_json::from_value(cost.detail).map_err(RuntimeError::RemoteForm)?;
+                if let Ok(id) = cost.request.parse() {
+                    let (row, cache) = text.rows((id, self.lease.agent), cost.tokens);
+                    let usage = row.usage.unwrap_or_default();
+                    self.report.usage += usage;
+                    self.report.requests.push(Spent { started_ms: row.started_ms, usage });
+                    self.runtime.store().record_request(row, &cache).await?;
+                }
+            }
+            Happened::Ended(ended) => return Ok(Some(ended)),
+            Happened::Started(_) | Happened::Report(_) | Happened::Unknown => {}
+        }
+        Ok(None)
+    }
+
+    /// The call with this id in the last reply.
+    fn call(&self, id: &str) -> Option<tine_fork::tools::ToolCall> {
+        let mut replies = self.report.messages.iter().rev();
+        let reply = replies.find(|message| message.role() == Role::Assistant)?;
+        reply.blocks().iter().find_map(|block| match block {
+            Block::ToolUse { id: own, name, input: tine_model::ToolInput::Valid(input) }
+                if own.0 == id =>
+            {
+                let (id, name, input) = (own.clone(), name.clone(), input.clone());
+                Some(tine_fork::tools::ToolCall { id, name, input })
+            }
+            _ => None,
+        })
+    }
+
+    async fn ended(mut self, ended: Ended) -> Result<RunReport, RuntimeError> {
+        let mut end: EndText = serde_json::from_value(ended.detail).unwrap_or_default();
+        self.report.outcome = outcome_of(&ended.outcome, ended.error);
+        self.report.turns = end.turns.max(self.report.requests.len() as u32);
+        self.report.tool_uses = end.tool_uses;
+        self.report.denials = end.denied.map(Denials::of_all_calls).unwrap_or_default();
+        self.report.reached = end.reached.and_then(|(cap, used, most)| {
+            Some(CapReached { cap: Cap::from_name(&cap)?, used, most })
+        });
+        if let Some(files) = end.files.take() {
+            let folder = Scratch::new()?;
+            let bundle = folder.download("work.bundle", &self.elsewhere.cluster, files.bundle);
+            let bundle = bundle.await?;
+            let agent = self.lease.agent;
+            match self.runtime.unpack_work(agent, &bundle, &files.state).await {
+                // Both are kept; nothing that the run did is lost by that.
+                Err(RuntimeError::Travel(refusal)) => {
+                    let text = format!("{refusal}; {}", refusal.hint());
+                    let notice = crate::codec::notice_row(&text, self.runtime.now_ms());
+                    self.runtime.store().append(agent, self.lease.fence, &[notice]).await?;
+                }
+                taken => {
+                    let CameHome { files, commits } = taken?;
+                    if (files, commits) != (0, 0) {
+                        self.show_work().await?;
+                    }
+                }
+            }
+        }
+        let now_ms = self.runtime.now_ms();
+        self.runtime.store().end_remote(self.lease.agent, &self.run.run, now_ms).await?;
+        Ok(self.report)
+    }
+}
+
+impl Following<'_> {
+    /// Makes the worktree again in which the work is that has come back, as it stands for every other fork. Where that fails, the work is
+    /// kept all the same.
+    async fn show_work(&self) -> Result<(), RuntimeError> {
+        let record = self.runtime.store().agent(self.lease.agent).await?;
+        if let Err(error) = self.runtime.home(&record, Cause::Run).await {
+            let text = format!("The worktree of this run could not be made again: {error}");
+            let notice = crate::codec::notice_row(&text, self.runtime.now_ms());
+            self.runtime.store().append(record.id, self.lease.fence, &[notice]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// An outcome by its word.
+fn outcome_of(word: &str, error: Option<String>) -> Outcome {
+    let plain = [
+        Outcome::Completed,
+        Outcome::TurnLimit,
+        Outcome::LengthCut,
+        Outcome::Refused,
+        Outcome::Aborted,
+        Outcome::TimedOut,
+        Outcome::BudgetExhausted,
+    ];
+    let found = plain.into_iter().find(|outcome| outcome.as_str() == word);
+    found.unwrap_or_else(|| Outcome::Failed(error.unwrap_or_else(|| word.to_owned())))
+}
