@@ -8,7 +8,7 @@ use crate::debian;
 use crate::foreign::{Needed, Source, Suite, Tests};
 use crate::hosts::Ran;
 
-/// The tests of `crates/tine-testkit/tests/nodes` and of `crates/tine-nats/tests/nats`.
+/// The tests of `crates/tine-testkit/tests/nodes`, `crates/tine-nats/tests/nats` and `crates/tine/tests/cli/cluster.rs`.
 pub(crate) const SUITE: Suite = Suite {
     name: "nats",
     title: "forks on other machines through nats-server",
@@ -18,6 +18,7 @@ pub(crate) const SUITE: Suite = Suite {
         tests: &[
             Tests { target: "nodes", names: "nodes::", smoke: Some("nodes::smoke::") },
             Tests { target: "nats", names: "server::", smoke: Some("server::smoke::") },
+            Tests { target: "cli", names: "cluster::", smoke: Some("cluster::smoke::") },
         ],
     }],
 };

@@ -3,6 +3,7 @@
 mod away;
 mod bring;
 mod budget;
+mod cluster;
 mod compact;
 mod dream;
 mod estimate;
@@ -34,6 +35,7 @@ use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueE
 pub(crate) use self::away::AwayArgs;
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
+pub(crate) use self::cluster::{ClusterCommand, On, WorkerCommandArgs};
 pub(crate) use self::compact::CompactArgs;
 pub(crate) use self::dream::{DreamArgs, DreamCommand, UndoDreamArgs};
 pub(crate) use self::estimate::{EstimateArgs, PlanArg, SpreadArgs};
@@ -306,6 +308,12 @@ pub(crate) enum Command {
     /// Pass on what other programs send to their providers
     #[command(subcommand, arg = trusts_nothing())]
     Gateway(GatewayCommand),
+    /// Run forks that come from other machines
+    #[command(after_help = examples::WORKER, arg = trusts_nothing())]
+    Worker(WorkerCommandArgs),
+    /// Look at the servers and workers of the cluster
+    #[command(subcommand, arg = trusts_nothing())]
+    Cluster(ClusterCommand),
     /// Show what happened since you were last there
     #[command(after_help = examples::AWAY, arg = trusts_nothing())]
     Away(AwayArgs),
@@ -388,7 +396,7 @@ pub(crate) struct ForkArgs {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Make it a hidden run that reads, and writes nothing but notes in this directory; the agent does not know of it
-    #[arg(long, value_name = "DIR", requires = "prompt", conflicts_with_all = ["at", "worktree", "clean", "estimate"])]
+    #[arg(long, value_name = "DIR", requires = "prompt", conflicts_with_all = ["at", "worktree", "clean", "estimate", "on"])]
     pub(crate) notes: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) inherit: InheritArgs,

@@ -50,6 +50,8 @@ pub(crate) struct File {
     #[serde(default)]
     gateway: GatewayTable,
     #[serde(default)]
+    cluster: ClusterTable,
+    #[serde(default)]
     keys: BTreeMap<String, OneOrMany>,
     #[serde(default)]
     terminal: TerminalTable,
@@ -181,6 +183,22 @@ pub(crate) struct AwayTable {
 pub(crate) struct GatewayTable {
     /// `ask`, `never` or `always`.
     pub(crate) borrow_credentials: Option<String>,
+}
+
+/// The servers through which forks run on other machines.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClusterTable {
+    /// Addresses, parted by commas, such as `nats://host:4222`.
+    pub(crate) url: Option<String>,
+    /// The path of a credentials file.
+    pub(crate) credentials: Option<String>,
+    /// The path of a file with the seed of an NKey.
+    pub(crate) nkey: Option<String>,
+    /// The path of the certificates of the servers' authority.
+    pub(crate) ca: Option<String>,
+    /// How long a worker may be silent, such as `20s`.
+    pub(crate) lease: Option<String>,
 }
 
 /// How commands are confined.
@@ -392,6 +410,8 @@ pub(crate) struct Config {
     pub(crate) away: AwayTable,
     /// The user's word on forks that use the credentials of another program: `ask`, `never` or `always`.
     pub(crate) borrow_credentials: Option<Setting<String>>,
+    /// The user's alone: a project names no servers.
+    pub(crate) cluster: ClusterTable,
     /// What keys do in the terminal.
     pub(crate) keys: BTreeMap<String, Vec<String>>,
     pub(crate) terminal: TerminalTable,
@@ -515,6 +535,9 @@ impl Config {
         set(&mut self.repl, file.repl, &origin);
         set(&mut self.compact, file.compact, &origin);
         set(&mut self.borrow_credentials, file.gateway.borrow_credentials, &origin);
+        if file.cluster != ClusterTable::default() {
+            self.cluster = file.cluster;
+        }
         let asking = file.permissions;
         set(&mut self.asking.deadline, asking.deadline, &origin);
         set(&mut self.patience, file.requests.patience, &origin);

@@ -60,6 +60,13 @@ pub(crate) fn of_agent(
     })
 }
 
+/// The confinement of runs that come from other machines. None of them brings more than its own reach.
+pub(crate) fn of_cluster(context: &Context) -> Result<Confinement, Failure> {
+    let table = &context.config.confine;
+    let around = surroundings(table, &context.directory)?;
+    Ok(Confinement { reach: ReachWish::Run(usual(table)?), ..around })
+}
+
 /// The confinement of workers that are to be made of `parent`, in this place.
 pub(crate) fn of_workers(
     context: &Context,

@@ -34,6 +34,8 @@ pub(crate) struct Context {
     pub(crate) history: PathBuf,
     /// Where processes in the background write what they have to say.
     pub(crate) logs: PathBuf,
+    /// The directory of a worker of the cluster, for what it keeps and for its runs.
+    pub(crate) worker: PathBuf,
     /// The log of this process, where it is such a one.
     pub(crate) detached: Option<PathBuf>,
     /// The agent whose command this process is.

@@ -50,6 +50,11 @@ impl Dirs {
         self.database.with_file_name("gateways")
     }
 
+    /// What a worker of the cluster keeps, and its runs. Beside the database, where no agent's command reads or writes.
+    pub(crate) fn worker(&self) -> PathBuf {
+        self.database.with_file_name("worker")
+    }
+
     /// The file in which simulators keep their caches.
     pub(crate) fn simulator_cache(&self) -> PathBuf {
         self.database.with_file_name("simulator-cache")

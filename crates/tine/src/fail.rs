@@ -5,6 +5,7 @@ use std::error::Error;
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::{Cap, NameError, with_causes};
+use tine_nats::ClusterError;
 use tine_runtime::{
     AgentCandidate, ConnectError, ErrorKind, NotKept, NotesError, OLDEST_GIT, RuntimeError,
     SlashError, StoreError, WallError, WorktreeError, WorktreeRefusal,
@@ -314,6 +315,21 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Connect(ConnectError::NoGateway(_)) => told
                 .hint("`tine with` starts one: go on with the program's conversation in it, and fork then")
                 .hint("`tine login PROVIDER` gives tine a key of its own"),
+            RuntimeError::Cluster(ClusterError::Unreachable { .. }) => told
+                .hint("`nats-server -js` starts one; cluster.url or TINE_CLUSTER_URL says where it is"),
+            RuntimeError::Cluster(ClusterError::Refused { .. }) => told
+                .hint("cluster.credentials, cluster.nkey, or a user in cluster.url, says who you are"),
+            RuntimeError::Cluster(ClusterError::NoJetStream(_)) => {
+                told.hint("start it with JetStream: `nats-server -js`")
+            }
+            RuntimeError::Cluster(_) => told.hint("`tine cluster status` shows how it stands"),
+            RuntimeError::RemoteForm(_) | RuntimeError::RemoteRules(_) => {
+                told.hint("use the same version of tine on all machines")
+            }
+            RuntimeError::RunsElsewhere(agent) => told.hint(format!(
+                "`tine send {0} TEXT` tells it something, `tine wait {0}` waits for its end",
+                agent.short()
+            )),
             RuntimeError::ToolsRun(agent) => told
                 .hint(format!("`tine fork {} --at ENTRY` forks from before them", agent.short())),
             RuntimeError::NoDirective => Self { code: USAGE, ..told }.hint("give each worker a task with -d TEXT"),
@@ -464,6 +480,7 @@ impl From<RuntimeError> for Failure {
                 let agent = agent.short();
                 told.hint(format!("`tine diff {agent} --json` lists its commits"))
             }
+            RuntimeError::Travel(travel) => told.hint(travel.hint()),
             RuntimeError::WorktreeShared(_) => {
                 told.hint("`tine ps` lists them; `tine kill` ends one")
             }
@@ -519,6 +536,7 @@ impl From<WorktreeError> for Failure {
             WorktreeError::Obstructed(obstacle) => {
                 told.hint(obstacle.hint())
             }
+            WorktreeError::Travel(travel) => told.hint(travel.hint()),
             WorktreeError::TakenBack { kept, .. } => {
                 kept.iter().fold(told, |failure, kept| {
                     let path = kept.path.display();

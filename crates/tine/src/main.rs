@@ -6,6 +6,7 @@ mod borrow;
 mod budget;
 mod caching;
 mod cli;
+mod cluster;
 mod commands;
 mod completion;
 mod config;

@@ -42,7 +42,7 @@ impl Context {
         let directory_is_asked = directory.is_some();
         let directory = work_directory(directory)?;
         let dirs = Dirs::find(&variable)?;
-        let history = dirs.history();
+        let (history, worker) = (dirs.history(), dirs.worker());
         let config = Config::load(Sources {
             dirs: &dirs,
             directory: &directory,
@@ -89,6 +89,7 @@ impl Context {
             history,
             models,
             logs: dirs.logs,
+            worker,
             detached,
             caller,
             terminal: None,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tine_fork::AllowAllFilter;
-use tine_runtime::{Confinement, Permissions, RunOptions};
+use tine_runtime::{Confinement, Elsewhere, Permissions, RunOptions};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::on_budget;
@@ -28,12 +28,15 @@ pub(crate) struct RunSetup<'a> {
     /// True if the parent's cache is kept warm meanwhile.
     pub(crate) keep_warm: bool,
     pub(crate) cancel: CancellationToken,
+    /// Another machine that makes it.
+    pub(crate) elsewhere: Option<Elsewhere>,
 }
 
 impl RunSetup<'_> {
     /// The options of the run. Everything that can be wrong in the settings is found here.
     pub(crate) fn options(self, config: &Config) -> Result<RunOptions, Failure> {
-        let Self { args, directory, turns, permissions, confinement, keep_warm, cancel } = self;
+        let Self { args, directory, turns, permissions, confinement, keep_warm, cancel, elsewhere } =
+            self;
         let mut crew = crew(config, args, directory)?;
         let limits = run_limits(args, turns.unwrap_or(crew.limits.turns));
         if turns.is_none() {
@@ -48,6 +51,7 @@ impl RunSetup<'_> {
             confinement,
             crew,
             on_budget: on_budget(&args.tree),
+            elsewhere,
         })
     }
 }

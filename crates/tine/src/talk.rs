@@ -11,8 +11,8 @@ use tine_model::{
     AgentId, AgentRecord, AgentState, Message, ModelRef, Outcome, Reach, TaskStatus, Writes,
 };
 use tine_runtime::{
-    BackgroundCommand, EventFilter, EventKind, ForkMade, ForkSpec, Heard, Hidden, HiddenSpec,
-    Permissions, ReachWish, RunOptions, RuntimeError,
+    BackgroundCommand, Elsewhere, EventFilter, EventKind, ForkMade, ForkSpec, Heard, Hidden,
+    HiddenSpec, Permissions, ReachWish, RunOptions, RuntimeError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +48,7 @@ pub(crate) struct Talk<'a> {
     quiet: bool,
     screen: Arc<Screen>,
     guarded: Guarded,
+    elsewhere: Option<Elsewhere>,
 }
 
 /// Who sees the run.
@@ -100,7 +101,13 @@ impl<'a> Talk<'a> {
         let screen = Arc::new(Screen::of(context));
         let guarded = Guarded::new(context, limits, &screen, stdin_is_free)?;
         let format = if output.json { OutputFormat::Json } else { output.output_format };
-        Ok(Self { context, limits, format, quiet: output.quiet, screen, guarded })
+        let (quiet, elsewhere) = (output.quiet, None);
+        Ok(Self { context, limits, format, quiet, screen, guarded, elsewhere })
+    }
+
+    /// The same run, made by another machine where there is one.
+    pub(crate) fn on(self, elsewhere: Option<Elsewhere>) -> Self {
+        Self { elsewhere, ..self }
     }
 
     /// Finds out whether an agent's requests to a model can be sent at all, before something is made for them.
@@ -173,6 +180,7 @@ impl<'a> Talk<'a> {
             confinement,
             keep_warm: false,
             cancel: cancel.clone(),
+            elsewhere: self.elsewhere.clone(),
         };
         let options = RunOptions { filter: whose.filter(), ..setup.options(config)? };
         let reader = self.guarded.asked.reader(runtime, whose.events());

@@ -25,6 +25,7 @@ pub(crate) const GROUPS: &[Group] = &[
     group("Cost and cache", &["cost", "budget", "cache"]),
     group("Import and export", &["import", "export", "digest"]),
     group("Other programs", &["mcp", "with", "gateway"]),
+    group("Other machines", &["worker", "cluster"]),
     group("Notes of a project", &["dream", "tick"]),
     group(
         "Set up and try",

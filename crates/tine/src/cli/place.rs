@@ -3,6 +3,8 @@
 use clap::Args;
 use tine_runtime::{Placement, Start};
 
+use super::On;
+
 /// Where a fork works: in its parent's directory, or in a worktree of its own.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PlaceArgs {
@@ -16,6 +18,9 @@ pub(crate) struct PlaceArgs {
     /// Begin the worktree with this commit, by any name that git knows it by; means --worktree
     #[arg(long, value_name = "REV", conflicts_with = "clean")]
     pub(crate) base: Option<String>,
+    /// Have a worker of the cluster run it: `cluster`, or `cluster:LABEL` for one with this label; means --worktree
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) on: Option<On>,
 }
 
 impl PlaceArgs {
@@ -24,8 +29,8 @@ impl PlaceArgs {
         match (&self.base, self.clean, self.worktree) {
             (Some(commit), _, _) => Placement::Worktree(Start::At(commit.clone())),
             (None, true, _) => Placement::Worktree(Start::Clean),
-            (None, false, true) => Placement::Worktree(Start::State),
-            (None, false, false) => Placement::Shared,
+            (None, false, false) if self.on.is_none() => Placement::Shared,
+            (None, false, _) => Placement::Worktree(Start::State),
         }
     }
 }
@@ -37,7 +42,7 @@ mod tests {
     #[test]
     fn a_start_means_a_worktree() {
         let check = |worktree, clean, base: Option<&str>, expected| {
-            let args = PlaceArgs { worktree, clean, base: base.map(str::to_owned) };
+            let args = PlaceArgs { worktree, clean, base: base.map(str::to_owned), on: None };
             assert_eq!(args.placement(), expected);
         };
         check(false, false, None, Placement::Shared);

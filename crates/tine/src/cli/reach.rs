@@ -71,7 +71,8 @@ impl Command {
             | Self::Dream(_)
             | Self::Tick(_)
             | Self::Eval(_)
-            | Self::Sim(_) => reach(false, true),
+            | Self::Sim(_)
+            | Self::Worker(_) => reach(false, true),
             Self::Ps(_)
             | Self::Tree(_)
             | Self::Show(_)
@@ -109,6 +110,7 @@ impl Command {
             | Self::Models(_)
             | Self::Guard(_)
             | Self::Completions(_)
+            | Self::Cluster(_)
             | Self::Man => reach(false, false),
         }
     }

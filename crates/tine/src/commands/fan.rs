@@ -21,6 +21,7 @@ use crate::borrow;
 use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word};
 use crate::cli::FanArgs;
+use crate::cluster::elsewhere;
 use crate::confine::{of_workers, tell_widened, warn_of_gaps};
 use crate::context::Context;
 use crate::crew::{crew, worker_of};
@@ -222,6 +223,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         confinement: confinement.clone(),
         keep_warm: args.keep_warm,
         cancel: cancel.clone(),
+        elsewhere: elsewhere(context, args.spread.place.on.as_ref()).await?,
     };
     let options = setup.options(&context.config)?;
     budget::change(context, parent, args.spread.limits.tree.changes()).await?;

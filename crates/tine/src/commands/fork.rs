@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
+use crate::cluster;
 use crate::commands::listing;
 use crate::confine::{line, of_agent, tell_widened};
 use crate::context::Context;
@@ -80,7 +81,12 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     if is_priced && !go_ahead(context, before).await? {
         return Ok(0);
     }
-    let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?;
+    if args.place.on.is_some() && to_send.is_none() {
+        return Err(Failure::usage("a fork without a prompt runs nowhere")
+            .hint("say what it is to do: `tine fork AGENT \"PROMPT\" --on cluster`"));
+    }
+    let away = cluster::elsewhere(context, args.place.on.as_ref()).await?;
+    let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?.on(away);
     if to_send.is_some() {
         let model = fork.model.as_ref().map_or(&record.settings.model, |words| &words.model);
         talk.reach(&record, model).await?;

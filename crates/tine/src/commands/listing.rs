@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tine_model::{AgentId, AgentRecord, Leftover, Standing, TaskRecord, WorktreeRecord};
 use tine_runtime::{AgentFilter, HalfChanged, PermissionFilter, RuntimeError, StoreError};
 
+use crate::cluster::attend;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -17,7 +18,7 @@ use tine_tui::words::one_line;
 /// shown as it is.
 pub(crate) async fn recover(context: &Context) -> Result<(), Failure> {
     match context.runtime.recover().await {
-        Ok(_) => Ok(()),
+        Ok(_) => attend(context).await,
         Err(RuntimeError::Store(
             error @ (StoreError::ReadOnly { .. }
             | StoreError::Full { .. }

@@ -4,6 +4,7 @@ mod away;
 mod bring;
 mod budget;
 mod cache;
+mod cluster;
 mod compact;
 mod completions;
 mod cost;
@@ -226,6 +227,8 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,
+        Command::Worker(args) => cluster::worker(context, args).await,
+        Command::Cluster(command) => cluster::cluster(context, command).await,
         Command::Tick(args) => dream::tick(context, args.json).await,
         Command::Away(args) => away::away(context, args).await,
         Command::Dream(args) => dream::dream(context, args).await,

@@ -222,6 +222,7 @@ impl SettingsHost {
             confinement: of_agent(&self.context, &args, agent)?,
             keep_warm: false,
             cancel,
+            elsewhere: None,
         };
         let options = setup.options(config)?;
         let crew = crew(config, typed, Path::new(&agent.directory))?;

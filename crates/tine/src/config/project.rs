@@ -135,6 +135,8 @@ pub(super) fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         key
     } else if file.gateway != Default::default() {
         "gateway"
+    } else if file.cluster != Default::default() {
+        "cluster"
     } else if file.away.is_some() {
         "away"
     } else if file.dream.is_some() {

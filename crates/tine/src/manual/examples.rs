@@ -66,6 +66,18 @@ Examples:
   tine logs 1a2b
   tine logs -f 1a2b --json | jq -c .kind";
 
+pub(crate) const WORKER: &str = "\
+It takes its jobs from the servers of cluster.url, and uses its own keys for providers.
+
+Examples:
+  TINE_CLUSTER_URL=nats://build1:4222 tine worker
+  tine worker --labels gpu,eu --jobs 8";
+
+pub(crate) const CLUSTER_STATUS: &str = "\
+Examples:
+  tine cluster status
+  tine cluster status --json | jq -r '.workers[].worker'";
+
 pub(crate) const WAIT: &str = "\
 The code is 0 once none of them runs, whatever became of them.
 

@@ -145,6 +145,14 @@ pub(super) const JSON: Section = Section {
             r#"{"host","file","outcome":"written"|"would_write"|"nothing","program"|null,"replaced","deleted","diff":[line]}; a line begins with - or +, and secrets are left out; deleted is true where the file goes as a whole"#,
         ),
         (
+            "tine worker",
+            r#"a line each: {"event":"ready","worker","labels":[label],"jobs","server"}, {"event":"began","agent","attempt"}, {"event":"ended","agent","outcome"}, {"event":"lost","agent","why"}, {"event":"away","why"}"#,
+        ),
+        (
+            "tine cluster status",
+            r#"{"url","server","replicas","jobs","event_bytes","blob_bytes","workers":[{"worker","labels":[label],"jobs","running":[agent],"version"}]}"#,
+        ),
+        (
             "tine gateway serve",
             r#"{"anthropic","openai","pid"}; base URLs for the two formats, once it listens"#,
         ),

@@ -165,6 +165,18 @@ pub(super) const SETTINGS: Section = Section {
             "ask before a fork that is estimated to cost more than this, in USD; where nobody can be asked it is refused",
         ),
         (
+            "cluster.url",
+            "addresses of the NATS servers through which forks run on other machines, parted by commas, such as nats://host:4222 or tls://host:4222; for the user's file only, as the whole table [cluster]",
+        ),
+        (
+            "cluster.credentials, cluster.nkey, cluster.ca",
+            "paths of a credentials file, of a file with the seed of an NKey, and of the certificates (PEM) of the authority that has signed the servers'",
+        ),
+        (
+            "cluster.lease",
+            "after how long a silent worker's run is given to another (20s); the same on all machines, and 15s at least where the servers are a cluster",
+        ),
+        (
             "gateway.borrow_credentials",
             "whether forks of another program's conversation use that program's credentials, where tine has no key for its server: ask (the default) a person at the terminal, never, or always",
         ),
@@ -176,6 +188,7 @@ pub(super) const ENVIRONMENT: Section = Section {
     text: "",
     terms: &[
         ("TINE_HOME", "one directory for all files, instead of those under FILES"),
+        ("TINE_CLUSTER_URL", "like the setting cluster.url"),
         ("TINE_MODEL, TINE_PERMISSION_MODE", "like the settings model and permission_mode"),
         (
             "ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN, sent as a bearer token), OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, MINIMAX_API_KEY, OPENAI_COMPAT_API_KEY",

@@ -441,7 +441,7 @@ fn settings_that_are_wrong() {
       |
     1 | modle = "x/y"
       | ^^^^^
-    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `requests`, `confine`, `budget`, `fork`, `workers`, `worktree`, `dream`, `away`, `gateway`, `keys`, `terminal`, `trust`
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `requests`, `confine`, `budget`, `fork`, `workers`, `worktree`, `dream`, `away`, `gateway`, `cluster`, `keys`, `terminal`, `trust`
     hint: the manual, `tine man`, lists the settings
     "#);
     home.write("config.toml", "");

@@ -26,6 +26,7 @@ mod bad_store;
 mod boundary;
 mod budget;
 mod cache;
+mod cluster;
 mod compact;
 mod crash;
 mod crash_crew;

@@ -111,6 +111,8 @@ fn the_manual_is_one_page() {
     .SS "tine gateway hook"
     .SS "tine gateway install"
     .SS "tine gateway remove"
+    .SS "tine worker"
+    .SS "tine cluster status"
     .SS "tine away"
     .SS "tine dream"
     .SS "tine dream status"

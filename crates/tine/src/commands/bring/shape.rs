@@ -115,7 +115,7 @@ impl RefusedJson {
             WorktreeError::Refused(WorktreeRefusal::Unmerged { paths, .. }) => {
                 ("conflicts_there", paths.as_slice())
             }
-            WorktreeError::Refused(_) => ("refused", [].as_slice()),
+            WorktreeError::Refused(_) | WorktreeError::Travel(_) => ("refused", [].as_slice()),
             WorktreeError::NoGit(_)
             | WorktreeError::OldGit { .. }
             | WorktreeError::Git { .. }

@@ -11,6 +11,7 @@ use super::work::Work;
 use crate::borrow;
 use crate::budget;
 use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
+use crate::cluster::elsewhere;
 use crate::commands::listing;
 use crate::confine::{of_agent, of_workers, tell_widened};
 use crate::context::Context;
@@ -70,6 +71,7 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
     let mut work = Work::new(context, &args.how, (confinement, Path::new(&record.directory)))?;
     // Of the workers that models start, the settings and options say it; of this one, a person may.
     work.options.crew.confinement.reach = reach;
+    work.options.elsewhere = elsewhere(context, args.place.on.as_ref()).await?;
     let usual = if args.fork { Inherit::Full } else { Inherit::Fresh };
     let fork = worker_of(spawner, &args.worker, usual, &work.options.crew.definitions)?;
     let spawn = Spawn {

@@ -53,6 +53,7 @@ impl<'a> Work<'a> {
             confinement,
             keep_warm: false,
             cancel: terminal.map(|seams| seams.cancel.clone()).unwrap_or_default(),
+            elsewhere: None,
         };
         let options = setup.options(config)?;
         let reader = guarded.asked.reader(&context.runtime, EventFilter::All);

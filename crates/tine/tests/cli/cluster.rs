@@ -1,0 +1,182 @@
+//! Forks on other machines: workers in homes of their own, through a real nats-server.
+
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+use tine_testkit::nats::Node;
+use tine_testkit::until_some;
+
+use crate::crash::command;
+use crate::support::{Home, Ran};
+use crate::worktree::{SCENARIO, base};
+
+/// A server, and the machines around it.
+struct Cluster {
+    node: Node,
+    _folder: tempfile::TempDir,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let folder = tine_testkit::scratch();
+        let node = Node::start(folder.path(), "");
+        Self { node, _folder: folder }
+    }
+
+    /// A worker in a home of its own, once the cluster knows of it.
+    fn worker(&self, options: &[&str]) -> Worker {
+        let home = Home::new();
+        home.near_model(SCENARIO);
+        home.write("config.toml", "[cluster]\nlease = \"2s\"\n");
+        let mut command = command(&home, &[["worker", "--json"].as_slice(), options].concat());
+        command.env("TINE_CLUSTER_URL", self.node.url());
+        let printed = std::fs::File::create(home.path().join("news")).unwrap();
+        command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::null());
+        let worker = Worker { child: command.spawn().unwrap(), home };
+        worker.news("ready");
+        worker
+    }
+
+    /// Runs a command of the machine that forks.
+    fn ran(&self, home: &Home, arguments: &[&str]) -> Ran {
+        Ran::of(home.tine(arguments).env("TINE_CLUSTER_URL", self.node.url()))
+    }
+
+    /// Runs a command that must not fail; its result as JSON.
+    fn json(&self, home: &Home, arguments: &[&str]) -> Value {
+        let ran = self.ran(home, arguments);
+        assert_eq!(ran.code, 0, "tine {arguments:?}: {ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+}
+
+/// A worker's process; it goes with this.
+struct Worker {
+    child: Child,
+    home: Home,
+}
+
+impl Worker {
+    /// All that it has told.
+    fn told(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.home.path().join("news")).unwrap();
+        let whole = text.lines().filter(|line| line.ends_with('}'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The first news of a kind; waits for it.
+    fn news(&self, event: &str) -> Value {
+        until_some(event, || self.told().into_iter().find(|news| news["event"] == event))
+    }
+
+    /// The number of runs that it has ended.
+    fn ended(&self) -> usize {
+        self.told().iter().filter(|news| news["event"] == "ended").count()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A fan of four: its tasks.
+fn fan_of_four(cluster: &Cluster, home: &Home) -> Vec<Value> {
+    let fan = ["fan", "base", "--on", "cluster", "--allow", "Bash", "--json"];
+    let directives = ["-d", "WRITE one", "-d", "WRITE two", "-d", "COMMIT", "-d", "NOTHING"];
+    let told = cluster.json(home, &[fan.as_slice(), &directives].concat());
+    told["tasks"].as_array().unwrap().clone()
+}
+
+mod smoke {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs nats-server: cargo xtask hosts nats"]
+    fn a_fan_of_four_on_two_workers_has_its_reports_its_files_and_its_costs() {
+        let cluster = Cluster::start();
+        let workers = [cluster.worker(&["--jobs", "2"]), cluster.worker(&["--jobs", "2"])];
+        let home = base().without_nudges();
+        std::fs::write(home.work().join("new.txt"), "not committed\n").unwrap();
+
+        let tasks = fan_of_four(&cluster, &home);
+        for task in &tasks {
+            assert_eq!(task["status"], "completed", "{task}");
+            assert!(task["usage"]["output"].as_u64().unwrap() > 0, "{task}");
+        }
+        assert!(workers.iter().map(Worker::ended).sum::<usize>() == 4);
+        let status = cluster.json(&home, &["cluster", "status", "--json"]);
+        assert_eq!(status["workers"].as_array().unwrap().len(), 2, "{status}");
+        assert_eq!(status["jobs"], 0, "{status}");
+
+        // The work is here as that of any fork: files, and a commit.
+        let [one, commit] = [0, 2].map(|index| tasks[index]["agent"].as_str().unwrap().to_owned());
+        let diff = cluster.ran(&home, &["diff", &one]);
+        assert!(diff.stdout.contains("made.txt") && !diff.stdout.contains("new.txt"), "{diff:?}");
+        let applied = cluster.ran(&home, &["apply", &one]);
+        assert_eq!(applied.code, 0, "{applied:?}");
+        assert_eq!(std::fs::read_to_string(home.work().join("made.txt")).unwrap(), "made\n");
+        assert_eq!(tasks[2]["worktree"]["commits"], 1, "{}", tasks[2]);
+        let picked = cluster.ran(&home, &["cherry-pick", &commit]);
+        assert_eq!(picked.code, 0, "{picked:?}");
+
+        // Rows, too: the log, and what it has cost.
+        let shown = cluster.json(&home, &["show", &one, "--json"]);
+        assert!(shown.to_string().contains("made.txt"), "{shown}");
+        let cost = cluster.json(&home, &["cost", &one, "--json"]);
+        assert!(cost.to_string().contains("output"), "{cost}");
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn a_stop_reaches_a_worker_and_a_run_without_one_ends_all_the_same() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    // Nobody has the job.
+    let waits = ["task", "start", "base", "NOTHING", "--fork", "--on", "cluster", "--json"];
+    let task = cluster.json(&home, &waits)["agent"].as_str().unwrap().to_owned();
+    let stopped = cluster.ran(&home, &["task", "cancel", &task, "--json"]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    until_some("the end of the task", || {
+        let list = cluster.json(&home, &["task", "list", "base", "--json"]);
+        list.to_string().contains("\"cancelled\"").then_some(())
+    });
+    // Whoever comes later finds it ended, and does not begin it.
+    let worker = cluster.worker(&[]);
+    until_some("an empty queue", || {
+        let status = cluster.json(&home, &["cluster", "status", "--json"]);
+        (status["jobs"] == 0).then_some(())
+    });
+    assert!(worker.told().iter().all(|news| news["event"] != "began"), "{:?}", worker.told());
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn a_home_that_died_finds_the_report_when_it_is_back() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let mut fork =
+        command(&home, &["fork", "base", "NOTHING", "--name", "away", "--on", "cluster"]);
+    fork.env("TINE_CLUSTER_URL", cluster.node.url());
+    fork.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut fork = fork.spawn().unwrap();
+    until_some("the job", || {
+        let status = cluster.json(&home, &["cluster", "status", "--json"]);
+        (status["jobs"] == 1).then_some(())
+    });
+    fork.kill().unwrap();
+    fork.wait().unwrap();
+    let listed = cluster.json(&home, &["ps", "--json"]).to_string();
+    assert!(listed.contains("\"running\""), "{listed}");
+    let worker = cluster.worker(&[]);
+    worker.news("ended");
+    until_some("the end of the fork", || {
+        let listed = cluster.json(&home, &["ps", "--json"]).to_string();
+        (!listed.contains("\"running\"")).then_some(())
+    });
+    let shown = cluster.ran(&home, &["show", "away"]);
+    assert!(shown.stdout.contains("Scope: what was asked"), "{shown:?}");
+}
