@@ -391,6 +391,9 @@ pub trait RemoteStore: Send + Sync {
     /// The runs that are under way elsewhere, the oldest first.
     async fn open_remotes(&self) -> Result<Vec<RemoteRun>>;
 
+    /// Notes cache entries that another machine knows of, as if requests from here had used them.
+    async fn note_cache(&self, cache: &[CacheRow]) -> Result<()>;
+
     /// The rows of an agent and of those that it inherits from.
     async fn lineage_rows(&self, agent: AgentId) -> Result<Lineage>;
 

@@ -157,6 +157,7 @@ macro_rules! store_contract {
             the_last_request_of_a_guest_is_kept
             what_comes_back_of_a_remote_run_is_taken_in_once
             a_remote_run_outlives_its_lease_and_its_owner
+            cache_entries_of_another_machine_are_noted
         }
     };
     ($fixture:expr; $($name:ident)+) => {

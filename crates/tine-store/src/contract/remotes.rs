@@ -2,7 +2,7 @@
 
 use tine_model::{AgentId, AgentState, TaskStatus};
 
-use super::sample::{agent_id, create, fork_of, heard, lease, message, plain_notice};
+use super::sample::{agent_id, cache_row, create, fork_of, heard, lease, message, plain_notice};
 use super::{Fixture, refused};
 use crate::{Fence, ForkFrom, NewTask, Recover, RemoteRun, Result, SetState, StoreError, TakeIn};
 
@@ -35,6 +35,17 @@ pub async fn what_comes_back_of_a_remote_run_is_taken_in_once(fixture: &dyn Fixt
     store.end_remote(agent, "r1", 10).await?;
     assert!(!store.take_in(take("r1", 3)).await? && store.open_remotes().await?.is_empty());
     assert_eq!(store.remote_run(agent).await?.and_then(|run| run.ended_ms), Some(9));
+    Ok(())
+}
+
+/// The later use of an entry counts, wherever it was.
+pub async fn cache_entries_of_another_machine_are_noted(fixture: &dyn Fixture) -> Result<()> {
+    let (store, other) = (fixture.open().await?, fixture.open().await?);
+    let [early, late] = [cache_row(1, 100, 5_000), cache_row(1, 100, 9_000)];
+    let scope = early.scope;
+    store.note_cache(&[late.clone(), cache_row(2, 7, 6_000)]).await?;
+    other.note_cache(&[early]).await?;
+    assert_eq!(other.cache_entries(scope, 0).await?, [cache_row(2, 7, 6_000), late]);
     Ok(())
 }
 

@@ -11,8 +11,9 @@ use super::connection::{Reading, Writing};
 use super::entries::append_entries;
 use super::leases::check_fence;
 use super::open::SCHEMA_VERSION;
+use super::requests::put_cache_row;
 use crate::remote::{Lineage, RemoteRun, Rows, TableRows, TakeIn};
-use crate::{Fence, RemoteStore, Result, StoreError};
+use crate::{CacheRow, Fence, RemoteStore, Result, StoreError};
 
 /// Tables whose rows travel.
 const TABLES: [&str; 4] = ["heads", "agents", "entries", "requests"];
@@ -135,6 +136,14 @@ impl RemoteStore for SqliteStore {
         let sql = sqlx::query(run!("WHERE ended_ms IS NULL ORDER BY begun_ms, agent"));
         let rows = self.connections.read_all(sql).await?;
         rows.iter().map(run_of).collect()
+    }
+
+    async fn note_cache(&self, cache: &[CacheRow]) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        for row in cache {
+            put_cache_row(&mut write, row).await?;
+        }
+        write.commit().await
     }
 
     async fn lineage_rows(&self, agent: AgentId) -> Result<Lineage> {
