@@ -80,5 +80,5 @@ pub use fork_worker::{ForkParts, NatsForkWorker};
 pub use job::{ANY, HeldJob, JOB_VERSION, Job, Queue, is_label};
 pub use order::{Order, Orders};
 pub use presence::{Present, Status};
-pub use record::{Events, Read, Record, has_ended};
+pub use record::{Events, Read, Record};
 pub use subagent::NatsForkSubagent;

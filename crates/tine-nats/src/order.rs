@@ -43,8 +43,8 @@ pub enum Order {
     },
     /// To keep within these caps from now on.
     Caps {
-        /// What is left of each, by its name.
-        left: Vec<(String, u64)>,
+        /// The most that the run may use of each, what it has used already included.
+        most: Vec<(String, u64)>,
     },
     /// Mail.
     Mail {

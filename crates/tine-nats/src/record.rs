@@ -164,11 +164,6 @@ async fn last_event(
     }
 }
 
-/// Returns true if a run has ended.
-pub async fn has_ended(cluster: &Cluster, run: ForkRunId) -> Result<bool, ClusterError> {
-    Ok(last_event(cluster, run).await?.is_some_and(|(_, event)| event.is_end()))
-}
-
 /// An item of a run's record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
