@@ -144,7 +144,7 @@ pub use ports::{ConnectError, Connector, Lent, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, attributed};
-pub use remote::{Attended, Elsewhere, RemoteWorker, WorkerNews};
+pub use remote::{Elsewhere, RemoteWorker, WorkerNews};
 pub use removal::Removal;
 pub use request::{Answer, REASON_BYTES_MAX, Request as PermissionRequest, wider_rules};
 pub use requests::{Answered, offers};

@@ -1,7 +1,7 @@
 //! Going on with runs elsewhere that nobody here waits for any more.
 
 use tine_model::{AgentId, AgentState, StopKind};
-use tine_nats::{Job, Order, has_ended};
+use tine_nats::{Job, Order};
 use tine_store::{Lease, RemoteRun};
 
 use super::Elsewhere;
@@ -13,57 +13,49 @@ use crate::prepared::Prepared;
 use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 
-/// What has become of the runs elsewhere that nobody here waited for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Attended {
-    /// They have ended, and all of them is here now.
-    pub ended: Vec<AgentId>,
-    /// They go on.
-    pub under_way: Vec<AgentId>,
-}
-
 impl Runtime {
-    /// Returns true where runs of agents are under way on other machines.
-    pub async fn has_open_remotes(&self) -> Result<bool, RuntimeError> {
-        Ok(!self.store().open_remotes().await?.is_empty())
+    /// The agents whose runs are under way on other machines while no process here follows them.
+    pub async fn unattended_remotes(&self) -> Result<Vec<AgentId>, RuntimeError> {
+        let mut unattended = Vec::new();
+        for run in self.store().open_remotes().await? {
+            if self.store().lease(run.agent).await?.is_none() {
+                unattended.push(run.agent);
+            }
+        }
+        Ok(unattended)
     }
 
-    /// Looks after the runs elsewhere that nobody here waits for: of those that have ended, everything is taken in; dead agents are
-    /// stopped there as well. `follow` waits for the end of the others too.
+    /// Follows the runs elsewhere that no process here follows, to their ends; those of dead agents are stopped. What goes wrong with one
+    /// takes nothing from the others.
     pub async fn attend_remotes(
         &self,
         elsewhere: &Elsewhere,
         options: &RunOptions,
-        follow: bool,
-    ) -> Result<Attended, RuntimeError> {
-        let mut attended = Attended::default();
+    ) -> Result<(), RuntimeError> {
+        let mut followed = Vec::new();
         for run in self.store().open_remotes().await? {
             if self.store().lease(run.agent).await?.is_some() {
-                attended.under_way.push(run.agent);
                 continue;
             }
-            let job: Job = serde_json::from_str(&run.detail).map_err(RuntimeError::RemoteForm)?;
             if self.store().agent(run.agent).await?.state == AgentState::Dead {
-                self.let_go(elsewhere, &run, &job).await?;
-                attended.ended.push(run.agent);
-            } else if follow || has_ended(&elsewhere.cluster, job.run).await? {
-                let options = RunOptions { elsewhere: Some(elsewhere.clone()), ..options.clone() };
-                Box::pin(self.run_with(run.agent, None, &options)).await?;
-                attended.ended.push(run.agent);
-            } else {
-                attended.under_way.push(run.agent);
+                self.let_go(elsewhere, &run).await?;
+                continue;
             }
+            let options = RunOptions { elsewhere: Some(elsewhere.clone()), ..options.clone() };
+            let (runtime, agent) = (self.clone(), run.agent);
+            followed.push(async move {
+                if let Err(error) = Box::pin(runtime.run_with(agent, None, &options)).await {
+                    tracing::warn!(%agent, %error, "a run elsewhere cannot be followed");
+                }
+            });
         }
-        Ok(attended)
+        futures_util::future::join_all(followed).await;
+        Ok(())
     }
 
     /// Stops the run of an agent that was killed here.
-    async fn let_go(
-        &self,
-        elsewhere: &Elsewhere,
-        run: &RemoteRun,
-        job: &Job,
-    ) -> Result<(), RuntimeError> {
+    async fn let_go(&self, elsewhere: &Elsewhere, run: &RemoteRun) -> Result<(), RuntimeError> {
+        let job: Job = serde_json::from_str(&run.detail).map_err(RuntimeError::RemoteForm)?;
         let kind = StopKind::Hard.as_str().to_owned();
         elsewhere.cluster.order(job.run, &Order::Stop { kind }).await?;
         Ok(self.store().end_remote(run.agent, &run.run, self.now_ms()).await?)

@@ -1,5 +1,6 @@
 //! Following a run that was given away, to its end.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,7 +63,11 @@ impl Runtime {
             run,
             waiting,
             told: Told::default(),
+            time_up: options.limits.time.map(|time| Instant::now() + time),
             caps: Vec::new(),
+            seen: None,
+            micro_usd: 0,
+            outbox: VecDeque::new(),
             report: empty_report(),
         };
         let tell = |event| entered.teller.on_event(event);
@@ -91,7 +96,8 @@ impl Runtime {
     }
 }
 
-fn empty_report() -> RunReport {
+/// A report of nothing.
+pub(super) fn empty_report() -> RunReport {
     RunReport {
         outcome: Outcome::Aborted,
         messages: Vec::new(),
@@ -121,8 +127,16 @@ struct Following<'a> {
     run: RemoteRun,
     waiting: Waiting<'a>,
     told: Told,
-    /// The caps that are left, as the worker knows them.
+    /// When the run has taken too long, where no worker has begun it by then.
+    time_up: Option<Instant>,
+    /// The most that the run may use, as the worker knows it.
     caps: Vec<(String, u64)>,
+    /// The version of the store at which the caps were looked at.
+    seen: Option<i64>,
+    /// What its requests have cost, in millionths of a USD, as far as prices are known.
+    micro_usd: u64,
+    /// Orders that are still to be given.
+    outbox: VecDeque<Order>,
     report: RunReport,
 }
 
@@ -140,9 +154,7 @@ impl Following<'_> {
             let read = tokio::select! {
                 read = events.next() => read?,
                 _ = looks.tick() => {
-                    if let Some(ended) = self.look(stop).await? {
-                        break ended;
-                    }
+                    self.look(stop).await?;
                     continue;
                 }
             };
@@ -165,7 +177,7 @@ impl Following<'_> {
     }
 
     /// Does what is asked of the run here.
-    async fn look(&mut self, stop: &Stop) -> Result<Option<Ended>, RuntimeError> {
+    async fn look(&mut self, stop: &Stop) -> Result<(), RuntimeError> {
         let asked = match stop.cancel.is_cancelled() {
             true => Some(stop.asked().unwrap_or(StopKind::Hard)),
             false => stop.asked(),
@@ -173,52 +185,78 @@ impl Following<'_> {
         if asked != self.told.stop
             && let Some(how) = asked
         {
-            self.order(&Order::Stop { kind: how.as_str().to_owned() }).await?;
+            self.outbox.push_back(Order::Stop { kind: how.as_str().to_owned() });
             self.told.stop = asked;
             if how != StopKind::Soft {
                 self.told.until = Some(Instant::now() + OBEY);
             }
         }
-        if self.told.until.is_some_and(|until| Instant::now() >= until) {
-            self.told.until = None;
-            return self.end_here().await;
-        }
-        for order in self.waiting.answered().await? {
-            self.order(&order).await?;
-        }
+        self.outbox.extend(self.waiting.answered().await?);
         self.tell_caps().await?;
-        Ok(None)
+        // While the servers are away, the run goes on; they are told later.
+        match self.give_orders().await {
+            Ok(()) => {}
+            Err(error) => tracing::warn!(%error, "a run elsewhere cannot be told of an order"),
+        }
+        Ok(())
+    }
+
+    async fn give_orders(&mut self) -> Result<(), ClusterError> {
+        while let Some(order) = self.outbox.front() {
+            self.elsewhere.cluster.order(self.job.run, order).await?;
+            self.outbox.pop_front();
+        }
+        if self.told.until.is_some_and(|until| Instant::now() >= until) {
+            self.end_here(&Outcome::Aborted).await?;
+            self.told.until = None;
+        }
+        // From its beginning on, the worker keeps the time.
+        if self.time_up.is_some_and(|time_up| Instant::now() >= time_up) {
+            self.end_here(&Outcome::TimedOut).await?;
+            self.time_up = None;
+        }
+        Ok(())
     }
 
     /// Ends the run here, because its worker does not answer, or none has it.
-    async fn end_here(&self) -> Result<Option<Ended>, RuntimeError> {
+    async fn end_here(&self, outcome: &Outcome) -> Result<(), ClusterError> {
         let (cluster, now_ms) = (&self.elsewhere.cluster, self.runtime.now_ms());
         let claimed = Record::claim(cluster, (self.job.run, HOME), None, now_ms).await;
         let mut record = match claimed {
             Ok((record, _)) => record,
             // Its own end comes.
-            Err(ClusterError::Ended) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(ClusterError::Ended) => return Ok(()),
+            Err(error) => return Err(error),
         };
-        let outcome = Outcome::Aborted.as_str().to_owned();
+        let outcome = outcome.as_str().to_owned();
         let ended = Ended { outcome, error: None, detail: serde_json::Value::Null };
-        record.write(&Happened::Ended(ended), now_ms).await?;
-        Ok(None)
+        record.write(&Happened::Ended(ended), now_ms).await
     }
 
     /// Tells the worker what is left of the caps of the tree, where others have used of them.
     async fn tell_caps(&mut self) -> Result<(), RuntimeError> {
-        let record = self.runtime.store().agent(self.lease.agent).await?;
-        let left = self.runtime.caps_left(&record).await?;
-        if left != self.caps && !left.is_empty() {
-            self.order(&Order::Caps { left: left.clone() }).await?;
+        let version = self.runtime.store().data_version().await?;
+        if self.seen == Some(version) {
+            return Ok(());
         }
-        self.caps = left;
+        self.seen = Some(version);
+        let left = self.runtime.caps_left(self.lease.agent).await?;
+        let most: Vec<(String, u64)> =
+            left.into_iter().map(|(cap, left)| (cap.clone(), left + self.used(&cap))).collect();
+        if most != self.caps && !most.is_empty() {
+            self.outbox.retain(|order| !matches!(order, Order::Caps { .. }));
+            self.outbox.push_back(Order::Caps { most: most.clone() });
+        }
+        self.caps = most;
         Ok(())
     }
 
-    async fn order(&self, order: &Order) -> Result<(), RuntimeError> {
-        Ok(self.elsewhere.cluster.order(self.job.run, order).await?)
+    /// What the run has used of a cap, as far as it is known here.
+    fn used(&self, cap: &str) -> u64 {
+        match Cap::from_name(cap) {
+            Some(Cap::Tokens) => self.report.usage.prompt() + self.report.usage.output,
+            _ => self.micro_usd,
+        }
     }
 
     async fn take_in(
@@ -262,6 +300,7 @@ impl Following<'_> {
                 }
             }
             Happened::Tool(tool) => {
+                self.report.tool_uses += u32::from(tool.state == ToolState::Started);
                 if let (ToolState::Started, Some(call)) = (tool.state, self.call(&tool.call)) {
                     tell(RunEvent::ToolStarted { call });
                 }
@@ -275,12 +314,22 @@ impl Following<'_> {
                     let (row, cache) = text.rows((id, self.lease.agent), cost.tokens);
                     let usage = row.usage.unwrap_or_default();
                     self.report.usage += usage;
+                    self.micro_usd += row.micro_usd.unwrap_or(0);
                     self.report.requests.push(Spent { started_ms: row.started_ms, usage });
                     self.runtime.store().record_request(row, &cache).await?;
                 }
             }
             Happened::Ended(ended) => return Ok(Some(ended)),
-            Happened::Started(_) | Happened::Report(_) | Happened::Unknown => {}
+            Happened::Started(_) => {
+                self.time_up = None;
+                if is_new && event.attempt > 1 {
+                    // Whoever asked is gone; the one that goes on asks again.
+                    self.waiting.clear();
+                    let store = self.runtime.store();
+                    store.withdraw_permissions(self.lease.agent, self.runtime.now_ms()).await?;
+                }
+            }
+            Happened::Report(_) | Happened::Unknown => {}
         }
         Ok(None)
     }
@@ -304,7 +353,7 @@ impl Following<'_> {
         let mut end: EndText = serde_json::from_value(ended.detail).unwrap_or_default();
         self.report.outcome = outcome_of(&ended.outcome, ended.error);
         self.report.turns = end.turns.max(self.report.requests.len() as u32);
-        self.report.tool_uses = end.tool_uses;
+        self.report.tool_uses = self.report.tool_uses.max(end.tool_uses);
         self.report.denials = end.denied.map(Denials::of_all_calls).unwrap_or_default();
         self.report.reached = end.reached.and_then(|(cap, used, most)| {
             Some(CapReached { cap: Cap::from_name(&cap)?, used, most })

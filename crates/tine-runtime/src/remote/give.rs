@@ -92,7 +92,7 @@ impl Runtime {
             tools: self.tools_of(record, options).await?,
             reach: (&options.confinement.around(&record.reach).reach.reach().clone()).into(),
             lifetime: lifetime_word(options.caching.lifetime),
-            budget: self.caps_left(record).await?,
+            budget: self.caps_left(record.id).await?,
             cache: self.live_cache(record).await?,
             directory: record.directory.clone().into(),
             files: self.pack_files(record.id, &elsewhere.cluster).await?,
@@ -121,9 +121,9 @@ impl Runtime {
     /// What is left of the caps of an agent's tree.
     pub(super) async fn caps_left(
         &self,
-        record: &AgentRecord,
+        agent: AgentId,
     ) -> Result<Vec<(String, u64)>, RuntimeError> {
-        let Some(budget) = self.store().budget(record.id).await? else { return Ok(Vec::new()) };
+        let Some(budget) = self.store().budget(agent).await? else { return Ok(Vec::new()) };
         let left = |cap| {
             let (most, used) = match cap {
                 Cap::Tokens => (budget.caps.tokens, budget.tokens + budget.tokens_reserved),

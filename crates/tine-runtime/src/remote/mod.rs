@@ -14,6 +14,7 @@ mod follow;
 mod give;
 pub(crate) mod job;
 pub(crate) mod mirror;
+mod prefix;
 mod questions;
 mod scratch;
 mod worker;
@@ -23,7 +24,6 @@ use std::fmt;
 
 use tine_nats::Cluster;
 
-pub use attend::Attended;
 pub use worker::{RemoteWorker, WorkerNews};
 
 /// The place of a run that is given away.

@@ -1,5 +1,7 @@
 //! Questions of runs elsewhere, asked here.
 
+use std::time::Duration;
+
 use tine_model::{AgentId, PermissionId, PermissionState, RawJson};
 use tine_nats::Order;
 use tine_nats::event::{Answer, Question};
@@ -24,9 +26,18 @@ pub(super) struct Waiting<'a> {
     teller: &'a Teller,
     label: Option<String>,
     permissions: &'a Permissions,
-    open: Vec<(PermissionId, Instant)>,
+    open: Vec<Open>,
     /// The version of the store that was looked at.
     seen: Option<i64>,
+}
+
+/// A question that waits.
+struct Open {
+    /// Its name there.
+    question: String,
+    /// The row here: that of another worker's question about the same call, where one waited already.
+    row: PermissionId,
+    deadline: Instant,
 }
 
 impl<'a> Waiting<'a> {
@@ -39,14 +50,35 @@ impl<'a> Waiting<'a> {
         Self { runtime, lease, teller, label, permissions, open: Vec::new(), seen: None }
     }
 
-    /// Asks here what is asked there. One that is known is found again.
+    /// Asks here what is asked there. One that is known is found again, and so is its answer.
     pub(super) async fn ask(&mut self, question: &Question) -> Result<(), RuntimeError> {
         let Ok(id) = question.question.parse::<PermissionId>() else { return Ok(()) };
         let Ok(detail) = serde_json::from_value::<QuestionText>(question.detail.clone()) else {
             return Ok(());
         };
+        let wait = u64::try_from(detail.wait_ms).unwrap_or(0);
+        let row = match self.runtime.store().permission(id).await {
+            Ok(known) => known,
+            Err(StoreError::UnknownPermission { .. }) => {
+                self.runtime.store().ask_permission(self.asking(id, question, detail)).await?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if row.state == PermissionState::Pending
+            && let Ok(input) = RawJson::parse(&row.input)
+        {
+            let request = request(&row, input, self.label.clone());
+            self.teller.tell(EventKind::Asked(Box::new(request)));
+        }
+        let deadline = Instant::now() + Duration::from_millis(wait);
+        self.open.push(Open { question: question.question.clone(), row: row.id, deadline });
+        self.seen = None;
+        Ok(())
+    }
+
+    fn asking(&self, id: PermissionId, question: &Question, detail: QuestionText) -> AskPermission {
         let now_ms = self.runtime.now_ms();
-        let ask = AskPermission {
+        AskPermission {
             id,
             agent: self.agent(),
             owner: self.lease.owner.clone(),
@@ -62,26 +94,20 @@ impl<'a> Waiting<'a> {
             warning: detail.warning,
             rule: detail.rule,
             now_ms,
-        };
-        let row = self.runtime.store().ask_permission(ask).await?;
-        if row.state == PermissionState::Pending
-            && let Ok(input) = RawJson::parse(&row.input)
-        {
-            let request = request(&row, input, self.label.clone());
-            self.teller.tell(EventKind::Asked(Box::new(request)));
         }
-        let wait = u64::try_from(detail.wait_ms).unwrap_or(0);
-        self.open.push((row.id, Instant::now() + std::time::Duration::from_millis(wait)));
-        self.seen = None;
-        Ok(())
     }
 
-    /// Notes that nobody there wants to know any more.
+    /// Notes that a question has its answer there, or that nobody there wants to know any more.
     pub(super) fn forget(&mut self, answer: &Answer) {
-        self.open.retain(|(id, _)| id.to_string() != answer.question);
+        self.open.retain(|open| open.question != answer.question);
     }
 
-    /// The answers that have been given since, as orders.
+    /// Notes that nobody waits for an answer any more.
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+    }
+
+    /// The answers that have been given since, as orders. Each is to be carried out once, however often it comes.
     pub(super) async fn answered(&mut self) -> Result<Vec<Order>, RuntimeError> {
         if self.open.is_empty() {
             return Ok(Vec::new());
@@ -90,8 +116,9 @@ impl<'a> Waiting<'a> {
         let is_changed = self.seen != Some(version);
         self.seen = Some(version);
         let mut orders = Vec::new();
-        for (id, deadline) in std::mem::take(&mut self.open) {
-            let is_over = Instant::now() >= deadline;
+        for open in std::mem::take(&mut self.open) {
+            let id = open.row;
+            let is_over = Instant::now() >= open.deadline;
             let is_left = !self.permissions.asks || self.runtime.live().has_left(id);
             let is_alone = is_left && !self.permissions.queue.wait;
             let row = match (is_over, is_alone) {
@@ -99,7 +126,7 @@ impl<'a> Waiting<'a> {
                 (false, true) => self.expire(id, BY_NOBODY).await?,
                 (false, false) if is_changed => self.runtime.store().permission(id).await?,
                 (false, false) => {
-                    self.open.push((id, deadline));
+                    self.open.push(open);
                     continue;
                 }
             };
@@ -107,18 +134,17 @@ impl<'a> Waiting<'a> {
                 Some(decision) => {
                     self.runtime.store().take_permission(id, self.runtime.now_ms()).await?;
                     self.teller.tell(EventKind::Settled(Box::new(row.clone())));
+                    let is_default = row.state == PermissionState::Expired;
                     orders.push(Order::Answer {
-                        question: id.to_string(),
+                        question: open.question,
                         decision: decision.as_str().to_owned(),
-                        default_by: row
-                            .answered_by
-                            .filter(|_| row.state == PermissionState::Expired),
+                        default_by: row.answered_by.filter(|_| is_default),
                         scope: row.scope.map(|scope| scope.as_str().to_owned()),
                         rule: row.rule,
                         reason: row.reason,
                     });
                 }
-                None if row.state == PermissionState::Pending => self.open.push((id, deadline)),
+                None if row.state == PermissionState::Pending => self.open.push(open),
                 None => {}
             }
         }

@@ -4,26 +4,32 @@
 //! guard and wall; a [mirror](super::mirror) writes into its record what it writes into its log, before it goes on.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tine_fork::run::RunReport;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{
-    AgentId, AgentState, Block, Cap, Decision, Message, Outcome, PermissionScope, Reach, StopKind,
-    in_full,
+    AgentId, AgentState, Block, Cap, Decision, Message, Outcome, PermissionScope, Reach, Role,
+    StopKind, in_full,
 };
 use tine_nats::event::{Ended, Event, Happened};
 use tine_nats::{BlobCache, Cluster, ClusterError, HeldJob, Order, Orders, Present, Queue, Record};
 use tine_store::{
-    AnswerPermission, NewEntry, NewMail, RequestStop, Rows, SetBudget, SetReach, SetState, Store,
+    AnswerPermission, CacheRow, NewEntry, NewMail, RequestStop, Rows, SetBudget, SetReach,
+    SetState, Store, UsageScope,
 };
 use tine_wire::PortableMessage;
+use tine_worktree::CacheLimits;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::job::{EndText, EntryText, Files, KIND, OwnRows, RequestText, Work, lifetime_of};
+use super::follow::empty_report;
+use super::job::{
+    CacheText, EndText, EntryText, Files, KIND, OwnRows, RequestText, Work, lifetime_of,
+};
 use super::questions::BY_HOME;
 use super::scratch::Scratch;
 use super::writer::Writer;
@@ -31,6 +37,8 @@ use crate::cache::CachePolicy;
 use crate::confine::{Confinement, ReachWish};
 use crate::crew::told::only_its_tools;
 use crate::error::RuntimeError;
+use crate::load::Loaded;
+use crate::owner::{Owner, is_alive, sweep_owners};
 use crate::permission::Permissions;
 use crate::ports::Ports;
 use crate::prepared::Prepared;
@@ -42,8 +50,15 @@ use crate::worktrees::WorktreePolicy;
 const TIMES_MAX: u64 = 5;
 
 /// What a run is told that another worker has begun.
-const TAKEN_OVER: &str = "Another machine goes on with this, because the one that had it is gone. The files are as they were when this \
-    run began: what was changed in them since is lost. Look, and do again what is needed.";
+fn taken_over(directory: &str) -> String {
+    format!(
+        "Another machine goes on with this, because the one that had it is gone. From here on you work in {directory}. A call that was under way \
+         may have run, whole or in part, or not at all: nobody knows. The files there are as they were when this run began: what was changed in them since is lost. Look, and do again what is needed."
+    )
+}
+
+/// Limits of the cache of projects: a machine that builds for many keeps the last ones.
+const PROJECTS: CacheLimits = CacheLimits { projects_max: 64, bytes_max: 20 << 30 };
 
 /// The pause where the servers hand no job over because they are away.
 const AWAY: Duration = Duration::from_secs(1);
@@ -102,6 +117,28 @@ pub enum WorkerNews {
     Away(String),
 }
 
+/// A run that is made here.
+struct Making<'a> {
+    held: &'a HeldJob,
+    work: Work,
+    /// What an earlier worker has written of it.
+    before: Vec<Event>,
+    /// The folder of its store and files.
+    scratch: &'a Path,
+    /// Stops it, because nobody can know any more whose it is.
+    lost: &'a CancellationToken,
+    /// Cancelled once it can be stopped and told things. Orders are kept: those that came before are found then.
+    begun: CancellationToken,
+}
+
+/// How a run begins here.
+enum Begins {
+    /// With what it is told; `None` to go on.
+    With(Option<Message>),
+    /// Where the worker before this one was lost, after so many turns.
+    Again { turns: u32 },
+}
+
 /// Told of news.
 pub(crate) type Tell<'a> = &'a (dyn Fn(WorkerNews) + Send + Sync);
 
@@ -113,6 +150,9 @@ impl RemoteWorker {
         tell: Arc<dyn Fn(WorkerNews) + Send + Sync>,
         (drain, cancel): (CancellationToken, CancellationToken),
     ) -> Result<(), RuntimeError> {
+        let own = Owner::register(&self.directory, self.ports.ids.random())?;
+        let runs = folder_of(&self.directory, own.name());
+        sweep(&self.directory);
         let mut queue = Queue::open(&self.cluster, KIND, &self.labels).await?;
         let places = Arc::new(Semaphore::new(self.jobs.max(1)));
         let running = Arc::new(std::sync::Mutex::new(Vec::<AgentId>::new()));
@@ -137,9 +177,9 @@ impl RemoteWorker {
                 Ok(Some(held)) => {
                     let (worker, tell, cancel) =
                         (Arc::clone(&self), Arc::clone(&tell), cancel.clone());
-                    let running = Arc::clone(&running);
+                    let (running, runs) = (Arc::clone(&running), runs.clone());
                     tasks.spawn(async move {
-                        worker.take(held, (&*tell, &running), &cancel).await;
+                        worker.take(held, (&*tell, &running), (&runs, &cancel)).await;
                         drop(place);
                     });
                 }
@@ -159,6 +199,7 @@ impl RemoteWorker {
             never = &mut presence => match never {},
             () = cancel.cancelled() => tasks.wait().await,
         }
+        let _ = std::fs::remove_dir_all(&runs);
         // Who looks finds it gone by itself a little later.
         let _ = self.cluster.leave(&self.name).await;
         Ok(())
@@ -189,7 +230,7 @@ impl RemoteWorker {
         &self,
         held: HeldJob,
         (tell, running): (Tell<'_>, &std::sync::Mutex<Vec<AgentId>>),
-        cancel: &CancellationToken,
+        (runs, cancel): (&Path, &CancellationToken),
     ) {
         let lost = cancel.child_token();
         let agents = || running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -197,10 +238,16 @@ impl RemoteWorker {
         let agent = work.as_ref().ok().map(|work| work.agent.0);
         agents().extend(agent);
         let made = tokio::select! {
-            made = Box::pin(self.make(&held, work, tell, &lost)) => made,
+            made = Box::pin(self.make((&held, work), tell, (runs, &lost))) => made,
             () = held.beat(&lost) => Ok(()),
         };
         agents().retain(|other| Some(*other) != agent);
+        if cancel.is_cancelled()
+            && made.is_err()
+            && let Err(error) = held.give_back().await
+        {
+            tracing::debug!(%error, "a job waits for its lease to end");
+        }
         match (made, agent) {
             (Err(error), Some(agent)) => tell(WorkerNews::Lost { agent, why: in_full(&error) }),
             (Err(error), None) => tracing::warn!(%error, "a job that cannot be read"),
@@ -210,10 +257,9 @@ impl RemoteWorker {
 
     async fn make(
         &self,
-        held: &HeldJob,
-        work: Result<Work, serde_json::Error>,
+        (held, work): (&HeldJob, Result<Work, serde_json::Error>),
         tell: Tell<'_>,
-        lost: &CancellationToken,
+        (runs, lost): (&Path, &CancellationToken),
     ) -> Result<(), RuntimeError> {
         let (run, clock) = (held.job.run, &self.ports.clock);
         let traceparent = held.job.traceparent.clone();
@@ -237,8 +283,10 @@ impl RemoteWorker {
         };
         let agent = work.agent.0;
         tell(WorkerNews::Began { agent, attempt: record.attempt() });
-        let scratch = self.directory.join(format!("{run}-{}", record.attempt()));
-        let outcome = Box::pin(self.run(held, (work, before), record, (&scratch, lost))).await;
+        let scratch = runs.join(format!("{run}-{}", record.attempt()));
+        let begun = CancellationToken::new();
+        let making = Making { held, work, before, scratch: &scratch, lost, begun };
+        let outcome = Box::pin(self.run(&making, record)).await;
         // What is left behind of it is nobody's.
         let _ = tokio::fs::remove_dir_all(&scratch).await;
         tell(WorkerNews::Ended { agent, outcome: outcome? });
@@ -246,13 +294,8 @@ impl RemoteWorker {
     }
 
     /// Makes the run in a store of its own, and writes its end. Returns the word of its outcome.
-    async fn run(
-        &self,
-        held: &HeldJob,
-        (work, before): (Work, Vec<Event>),
-        record: Record,
-        (scratch, lost): (&Path, &CancellationToken),
-    ) -> Result<String, RuntimeError> {
+    async fn run(&self, making: &Making<'_>, record: Record) -> Result<String, RuntimeError> {
+        let Making { work, scratch, lost, .. } = making;
         let agent = work.agent.0;
         let (database, owners) = (scratch.join("tine.db"), scratch.join("owners"));
         let runtime = Runtime::open(database, owners, self.ports.clone(), None).await?;
@@ -263,49 +306,71 @@ impl RemoteWorker {
             .with_worktrees(WorktreePolicy { root, ..self.worktrees.clone() });
         let heard = runtime.subscribe(crate::events::EventFilter::Agent(agent));
         let (store, clock) = (Arc::clone(runtime.store()), Arc::clone(&self.ports.clock));
-        let writer = Writer::new((record, heard), (store, clock), agent, lost.clone());
+        let writer = Writer::new((record, heard), (store, clock), agent, (*lost).clone());
         let writer = Arc::new(writer);
         let runtime = runtime.with_mirror(Arc::clone(&writer) as _);
+        let outcome = self.to_its_end(making, &runtime, &writer).await;
+        // Also of one that is another worker's now: its files are nobody's.
+        if runtime.store().worktree(agent).await?.is_some()
+            && let Err(error) = runtime.forget_unpacked(agent).await
+        {
+            tracing::warn!(%agent, %error, "a worktree is left in the cache of projects");
+        }
+        if let Err(error) = runtime.trim_cache(&self.projects(), PROJECTS).await {
+            tracing::warn!(%error, "the cache of projects could not be made smaller");
+        }
+        runtime.store().close().await?;
+        outcome
+    }
+
+    async fn to_its_end(
+        &self,
+        making: &Making<'_>,
+        runtime: &Runtime,
+        writer: &Writer,
+    ) -> Result<String, RuntimeError> {
+        let Making { work, before, scratch, lost, .. } = making;
+        let agent = work.agent.0;
+        let base = OnceLock::new();
         let made = async {
-            let resumed = self.fill(&runtime, &work, &before).await?;
-            self.unpack(&runtime, &work, scratch).await?;
-            let prompt = match resumed {
-                true => Some(Message::user(TAKEN_OVER)),
-                false => prompt_of(&work, &runtime.store().agent(agent).await?.directory)?,
+            let resumed = self.fill(runtime, (work, before), &base).await?;
+            self.unpack(runtime, work, scratch).await?;
+            let begins = match resumed {
+                Some(turns) => Begins::Again { turns },
+                None => {
+                    let directory = runtime.store().agent(agent).await?.directory;
+                    Begins::With(prompt_of(work, &directory)?)
+                }
             };
-            self.go(&runtime, &work, prompt, lost).await
+            self.go(runtime, making, begins).await
         };
         let report = tokio::select! {
             made = Box::pin(made) => made,
             () = writer.beat() => Err(ClusterError::Fenced.into()),
-            never = self.obey(&runtime, held, agent) => match never {},
+            never = self.obey(runtime, making, &base) => match never {},
         };
         if lost.is_cancelled() {
             return Err(ClusterError::Fenced.into());
         }
         let (last_words, ended) = match &report {
             Ok(report) => {
-                let files = self.pack(&runtime, &work, scratch).await?;
+                let files = self.pack(runtime, work, scratch).await?;
                 (report.final_text(), ended_of(report, files))
             }
             Err(error) => (None, failed(in_full(error))),
         };
         let outcome = ended.outcome.clone();
         writer.end(last_words, ended).await?;
-        if let Err(error) = runtime.forget_unpacked(agent).await {
-            tracing::warn!(%agent, %error, "a worktree is left in the cache of projects");
-        }
-        runtime.store().close().await?;
         Ok(outcome)
     }
 
-    /// Puts the rows into the store, and what came back of an earlier worker. Returns true if there was something.
+    /// Puts the rows into the store, and what an earlier worker has written. Returns the number of its turns, where there was something.
     async fn fill(
         &self,
         runtime: &Runtime,
-        work: &Work,
-        before: &[Event],
-    ) -> Result<bool, RuntimeError> {
+        (work, before): (&Work, &[Event]),
+        base: &OnceLock<Used>,
+    ) -> Result<Option<u32>, RuntimeError> {
         let (agent, store) = (work.agent.0, runtime.store());
         let rows = |bytes: &[u8]| -> Result<Rows, RuntimeError> {
             serde_json::from_slice(bytes).map_err(RuntimeError::RemoteForm)
@@ -320,9 +385,13 @@ impl RemoteWorker {
         let now_ms = runtime.now_ms();
         let idle = SetState { agent, state, failure: None, fence: None, now_ms };
         store.set_state(idle).await?;
+        let cache: Vec<CacheRow> = work.cache.iter().filter_map(CacheText::row).collect();
+        store.note_cache(&cache).await?;
+        let before_this = used_in(runtime, agent).await?;
         let reach = self.confinement.reach.within(&work.reach.reach());
         store.set_reach(SetReach { agent, reach, fence: None, now_ms }).await?;
-        set_caps(runtime, agent, &work.budget).await?;
+        let base = *base.get_or_init(|| before_this);
+        set_caps(runtime, agent, (base, &work.budget)).await?;
         let (mut entries, mut requests) = (Vec::<NewEntry>::new(), Vec::new());
         for event in before {
             match event.happened()? {
@@ -340,16 +409,17 @@ impl RemoteWorker {
                 _ => {}
             }
         }
+        let turns = u32::try_from(requests.len()).unwrap_or(u32::MAX);
         for (row, cache) in requests {
             store.record_request(row, &cache).await?;
         }
         if entries.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         let lease = runtime.acquire(agent).await?;
         store.append(agent, lease.fence, &entries).await?;
         runtime.give_back(&lease).await?;
-        Ok(true)
+        Ok(Some(turns))
     }
 
     /// Makes the worktree that the run works in.
@@ -387,19 +457,41 @@ impl RemoteWorker {
     async fn go(
         &self,
         runtime: &Runtime,
-        work: &Work,
-        prompt: Option<Message>,
-        lost: &CancellationToken,
+        making: &Making<'_>,
+        begins: Begins,
     ) -> Result<RunReport, RuntimeError> {
-        let agent = work.agent.0;
-        let options = self.options(work, lost)?;
+        let agent = making.work.agent.0;
+        let mut options = self.options(&making.work, making.lost)?;
         let record = runtime.store().agent(agent).await?;
         let llm = runtime.client_of(&record, &record.settings.model).await?;
         let root = runtime.root_of(&record).await?;
         let lease = runtime.acquire(agent).await?;
         let teller = runtime.teller(&record, root, Some(&lease));
         let entered = runtime.live().enter(teller, agent, &options.cancel);
-        let loaded = runtime.load(agent, options.caching).await?;
+        making.begun.cancel();
+        let mut loaded = runtime.load(agent, options.caching).await?;
+        let prompt = match begins {
+            Begins::With(prompt) => prompt,
+            Begins::Again { turns } => {
+                if let Some(last) = last_words(&loaded) {
+                    // Its end alone was not told.
+                    runtime.give_back(&lease).await?;
+                    let messages = vec![last];
+                    let outcome = Outcome::Completed;
+                    return Ok(RunReport { outcome, messages, ..empty_report() });
+                }
+                options.limits.turns = options.limits.turns.saturating_sub(turns);
+                let (body, now_ms) = (taken_over(&record.directory), runtime.now_ms());
+                let mail = NewMail { recipient: agent, sender: None, body, now_ms };
+                runtime.store().send_mail(mail).await?;
+                None
+            }
+        };
+        let caching = (&mut loaded, options.caching);
+        let writing = tokio::select! {
+            writing = runtime.await_prefix(&self.cluster, &making.work, caching) => writing?,
+            () = entered.stop.cancel.cancelled() => None,
+        };
         let prepared = Prepared {
             loaded,
             lease: lease.clone(),
@@ -410,7 +502,22 @@ impl RemoteWorker {
             prompt_first: false,
             takes_follow_ups: false,
         };
-        let result = runtime.drive(prepared, prompt, &options).await;
+        let run = Box::pin(runtime.drive(prepared, prompt, &options));
+        let result = match writing {
+            Some(writing) => {
+                let told = writing.tell(agent).then(|told| async {
+                    if let Err(error) = told {
+                        tracing::debug!(%error, "those who wait for a prefix are not told of it");
+                    }
+                    std::future::pending::<std::convert::Infallible>().await
+                });
+                tokio::select! {
+                    result = run => result,
+                    never = told => match never {},
+                }
+            }
+            None => run.await,
+        };
         runtime.end_all_background().await;
         runtime.give_back(&lease).await?;
         result
@@ -458,25 +565,48 @@ impl RemoteWorker {
     async fn obey(
         &self,
         runtime: &Runtime,
-        held: &HeldJob,
-        agent: AgentId,
+        making: &Making<'_>,
+        base: &OnceLock<Used>,
     ) -> std::convert::Infallible {
-        let mut orders = Orders::new(&self.cluster, held.job.run);
+        making.begun.cancelled().await;
+        let agent = making.work.agent.0;
+        let base = base.get().copied().unwrap_or_default();
+        let mut orders = Orders::new(&self.cluster, making.held.job.run);
         loop {
             let order = orders.next().await;
-            if let Err(error) = obey(runtime, agent, order).await {
+            if let Err(error) = obey(runtime, (agent, base), order).await {
                 tracing::warn!(%agent, %error, "an order could not be carried out");
             }
         }
     }
 }
 
-async fn obey(runtime: &Runtime, agent: AgentId, order: Order) -> Result<(), RuntimeError> {
+/// The folder for the runs of a worker's process, below `runs`.
+fn folder_of(runs: &Path, owner: &str) -> PathBuf {
+    runs.join(owner.replace(' ', "-"))
+}
+
+/// Removes what workers have left that died.
+fn sweep(runs: &Path) {
+    sweep_owners(runs);
+    for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && !entry.file_name().to_str().is_some_and(|owner| is_alive(runs, owner)) {
+            // What cannot be removed now is looked at again by the next one.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+async fn obey(
+    runtime: &Runtime,
+    (agent, base): (AgentId, Used),
+    order: Order,
+) -> Result<(), RuntimeError> {
     let store: &dyn Store = &**runtime.store();
     match order {
         Order::Stop { kind } => {
             let how = StopKind::from_name(&kind).unwrap_or(StopKind::Hard);
-            // One that has not begun yet finds it in its row.
             store.request_stop(RequestStop { agent, how, cascade: true }).await?;
             runtime.live().stop(agent, how);
         }
@@ -500,7 +630,7 @@ async fn obey(runtime: &Runtime, agent: AgentId, order: Order) -> Result<(), Run
             store.answer_permission(answer).await?;
             runtime.live().beat();
         }
-        Order::Caps { left } => set_caps(runtime, agent, &left).await?,
+        Order::Caps { most } => set_caps(runtime, agent, (base, &most)).await?,
         Order::Mail { text, .. } => {
             let now_ms = runtime.now_ms();
             let mail = NewMail { recipient: agent, sender: None, body: text, now_ms };
@@ -510,25 +640,50 @@ async fn obey(runtime: &Runtime, agent: AgentId, order: Order) -> Result<(), Run
     Ok(())
 }
 
-/// Lets the run use so much more.
+/// Tokens, and millionths of a USD, of requests that came with the rows: the store counts them as the tree's.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    tokens: u64,
+    micro_usd: u64,
+}
+
+/// What the tree of an agent has used.
+async fn used_in(runtime: &Runtime, agent: AgentId) -> Result<Used, RuntimeError> {
+    let root = runtime.store().ancestry(agent).await?.first().map_or(agent, |root| root.id);
+    let requests = runtime.store().requests(root, UsageScope::Subtree).await?;
+    let mut used = Used::default();
+    for request in requests {
+        let usage = request.usage.unwrap_or_default();
+        used.tokens += usage.prompt() + usage.output;
+        used.micro_usd += request.micro_usd.unwrap_or(0);
+    }
+    Ok(used)
+}
+
+/// Lets the run use so much.
 async fn set_caps(
     runtime: &Runtime,
     agent: AgentId,
-    left: &[(String, u64)],
+    (base, most): (Used, &[(String, u64)]),
 ) -> Result<(), RuntimeError> {
-    if left.is_empty() {
+    if most.is_empty() {
         return Ok(());
     }
-    let used = runtime.store().budget(agent).await?;
-    let used = used.map_or((0, 0), |budget| (budget.tokens, budget.micro_usd));
-    let caps = left.iter().filter_map(|(word, left)| {
+    let caps = most.iter().filter_map(|(word, most)| {
         let cap = Cap::from_name(word)?;
-        let used = if cap == Cap::Tokens { used.0 } else { used.1 };
-        Some((cap, Some(used.saturating_add(*left))))
+        let base = if cap == Cap::Tokens { base.tokens } else { base.micro_usd };
+        Some((cap, Some(base.saturating_add(*most))))
     });
     let set = SetBudget { agent, caps: caps.collect(), now_ms: runtime.now_ms() };
     runtime.store().set_budget(set).await?;
     Ok(())
+}
+
+/// The reply that ends a conversation, where it calls nothing.
+fn last_words(loaded: &Loaded) -> Option<Arc<Message>> {
+    let history = loaded.conversation.history();
+    let last = history.last().filter(|_| !history.has_open_calls())?;
+    (last.message.role() == Role::Assistant).then(|| Arc::clone(&last.message))
 }
 
 /// What the run is told: where it names the directory that the run has where it comes from, it names the one here.
