@@ -1,12 +1,16 @@
 //! The cluster of the settings, and the way to it.
 
+use std::time::Duration;
+
 use tine_guard::{PermissionMode, Rules};
 use tine_nats::{Cluster, Settings};
-use tine_runtime::{Elsewhere, Permissions, RunOptions, RuntimeError};
+use tine_runtime::{Elsewhere, Permissions, QueuePolicy, RunOptions, RuntimeError};
+use tokio::time::Instant;
 
 use crate::cli::On;
 use crate::config::{ClusterTable, Config};
 use crate::context::Context;
+use crate::detached;
 use crate::durations::duration;
 use crate::environment::variable;
 use crate::fail::Failure;
@@ -70,22 +74,45 @@ pub(crate) async fn elsewhere(
     Ok(Some(Elsewhere { cluster, label: on.label.clone() }))
 }
 
-/// Looks after runs on other machines that no process here waits for: what has come back of those that have ended is written down now.
+/// The longest wait for a process that follows runs on other machines.
+const ATTENDED_MAX: Duration = Duration::from_secs(4);
+
+/// The pause between two looks whether it does.
+const ATTENDED_LOOK: Duration = Duration::from_millis(50);
+
+/// Has a process in the background follow the runs on other machines that no process here follows, and waits until it does: from then on
+/// they are seen, stopped and answered as any run of another process.
 pub(crate) async fn attend(context: &Context) -> Result<(), Failure> {
-    if !context.runtime.has_open_remotes().await? || settings(&context.config)?.is_none() {
+    if context.runtime.unattended_remotes().await?.is_empty()
+        || settings(&context.config)?.is_none()
+        || context.detached.is_some()
+    {
         return Ok(());
     }
-    let attended = async {
-        let cluster = connect(&context.config, "tine").await?;
-        let elsewhere = Elsewhere { cluster, label: None };
-        let options = RunOptions::new(Permissions::new(PermissionMode::Default, Rules::default()));
-        Ok::<_, Failure>(context.runtime.attend_remotes(&elsewhere, &options, false).await?)
-    };
-    if let Err(failure) = attended.await {
-        output::say(&format!(
-            "note: what runs on other machines cannot be seen now: {}",
-            failure.message()
-        ));
+    let failed =
+        |error| Failure::failed("cannot start a process in the background").because(&error);
+    detached::begin(context, &["cluster", "attend"]).map_err(failed)?;
+    let until = Instant::now() + ATTENDED_MAX;
+    while !context.runtime.unattended_remotes().await?.is_empty() {
+        if Instant::now() >= until {
+            output::say(
+                "note: what runs on other machines cannot be seen now: the servers do not answer",
+            );
+            break;
+        }
+        tokio::time::sleep(ATTENDED_LOOK).await;
     }
     Ok(())
+}
+
+/// `tine cluster attend`: what [`attend`] starts. Questions wait for their answer from other processes.
+pub(crate) async fn follow(context: &Context) -> Result<u8, Failure> {
+    let cluster = connect(&context.config, "tine cluster attend").await?;
+    let permissions = Permissions {
+        queue: QueuePolicy { wait: true, ..QueuePolicy::default() },
+        ..Permissions::new(PermissionMode::Default, Rules::default())
+    };
+    let elsewhere = Elsewhere { cluster, label: None };
+    context.runtime.attend_remotes(&elsewhere, &RunOptions::new(permissions)).await?;
+    Ok(0)
 }

@@ -11,7 +11,7 @@ use tine_tui::figures::plural;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ClusterCommand, JsonArgs, LimitArgs, WorkerCommandArgs};
-use crate::cluster::connect;
+use crate::cluster::{connect, follow};
 use crate::confine::of_cluster;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -151,6 +151,7 @@ fn machine() -> String {
 pub(crate) async fn cluster(context: &Context, command: ClusterCommand) -> Result<u8, Failure> {
     match command {
         ClusterCommand::Status(args) => status(context, &args).await,
+        ClusterCommand::Attend => follow(context).await,
     }
 }
 

@@ -8,6 +8,7 @@ use tine_runtime::{KillSpec, Receipt};
 
 use crate::ask::{a_person_is_there, agrees};
 use crate::cli::KillArgs;
+use crate::cluster::attend;
 use crate::context::Context;
 use crate::fail::{BAD_INPUT, Failure};
 use crate::output;
@@ -22,6 +23,7 @@ struct KilledJson<'a> {
 }
 
 pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failure> {
+    attend(context).await?;
     // All names are read before anyone dies: a mistake in the last one must not cost the first.
     let mut asked = Vec::with_capacity(args.agents.len());
     for agent in &args.agents {

@@ -50,7 +50,8 @@ fn render_command(page: &mut Vec<u8>, above: &str, command: &Command) -> io::Res
     if !command.is_subcommand_required_set() {
         render_leaf(page, &name, command)?;
     }
-    command.get_subcommands().try_for_each(|sub| render_command(page, &name, sub))
+    let mut shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    shown.try_for_each(|sub| render_command(page, &name, sub))
 }
 
 /// What a command itself does.
@@ -187,7 +188,8 @@ mod tests {
     fn every_command_has_examples() {
         fn check(command: &Command) {
             if command.has_subcommands() {
-                return command.get_subcommands().for_each(check);
+                let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+                return shown.for_each(check);
             }
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Examples:\n  "), "{}", command.get_name());

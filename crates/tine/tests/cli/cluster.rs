@@ -7,6 +7,8 @@ use tine_testkit::nats::Node;
 use tine_testkit::until_some;
 
 use crate::crash::command;
+use crate::foreign::KEY;
+use crate::sim_serve::Server;
 use crate::support::{Home, Ran};
 use crate::worktree::{SCENARIO, base};
 
@@ -25,11 +27,22 @@ impl Cluster {
 
     /// A worker in a home of its own, once the cluster knows of it.
     fn worker(&self, options: &[&str]) -> Worker {
+        self.worker_with("", options, &[])
+    }
+
+    /// The same with more settings, and with variables.
+    fn worker_with(
+        &self,
+        settings: &str,
+        options: &[&str],
+        variables: &[(&str, String)],
+    ) -> Worker {
         let home = Home::new();
         home.near_model(SCENARIO);
-        home.write("config.toml", "[cluster]\nlease = \"2s\"\n");
+        home.write("config.toml", &format!("[cluster]\nlease = \"2s\"\n{settings}"));
         let mut command = command(&home, &[["worker", "--json"].as_slice(), options].concat());
         command.env("TINE_CLUSTER_URL", self.node.url());
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
         let printed = std::fs::File::create(home.path().join("news")).unwrap();
         command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::null());
         let worker = Worker { child: command.spawn().unwrap(), home };
@@ -151,6 +164,110 @@ fn a_stop_reaches_a_worker_and_a_run_without_one_ends_all_the_same() {
         (status["jobs"] == 0).then_some(())
     });
     assert!(worker.told().iter().all(|news| news["event"] != "began"), "{:?}", worker.told());
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn of_eight_workers_on_three_machines_one_writes_the_prefix_and_seven_read_it() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let provider = Server::start(&home, &[]);
+    let variables = [
+        ("ANTHROPIC_BASE_URL", provider.field("anthropic")),
+        ("ANTHROPIC_API_KEY", KEY.to_owned()),
+    ];
+    let _workers =
+        ["3", "3", "2"].map(|jobs| cluster.worker_with("", &["--jobs", jobs], &variables));
+    home.import("anthropic/claude-opus-5-5", "cold", 2);
+    let fan = ["fan", "cold", "--on", "cluster", "--plan", "together", "--json"];
+    let directives: Vec<String> = (1..=8).map(|number| format!("say {number}")).collect();
+    let directives = directives.iter().flat_map(|directive| ["-d", directive.as_str()]);
+    let arguments: Vec<&str> = fan.into_iter().chain(directives).collect();
+    let mut command = home.tine(&arguments);
+    command.env("TINE_CLUSTER_URL", cluster.node.url()).envs(variables);
+    let ran = Ran::of(&mut command);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let first = told["tasks"].as_array().unwrap().iter().map(|task| &task["first_usage"]);
+    let is_reader = |usage: &&Value| usage["read"].as_u64().unwrap() > 2_000;
+    assert_eq!(first.clone().filter(is_reader).count(), 7, "{:#?}", first.collect::<Vec<_>>());
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn a_run_whose_worker_dies_goes_on_at_another_and_pays_no_turn_twice() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let counted = home.write("counted", "");
+    let scenario = format!(
+        r#"
+name = "slow"
+
+[[turn]]
+when = {{ user_contains = "Another machine" }}
+text = "Scope: what was asked\nResult: looked"
+
+[[turn]]
+tool_calls = [{{ name = "Bash", input = {{ command = "echo once >> {}; sleep 600" }} }}]
+"#,
+        counted.display()
+    );
+    let model = home.model(&scenario);
+    home.import(&model, "slow", 2);
+    let open = "[confine]\nworkers = \"off\"\n";
+    let first = cluster.worker_with(open, &[], &[]);
+    let start = ["task", "start", "slow", "COUNT", "--fork", "--on", "cluster", "--allow", "Bash"];
+    let start = [start.as_slice(), &["--confine", "off", "--json"]].concat();
+    let task = cluster.json(&home, &start)["agent"].as_str().unwrap().to_owned();
+    until_some("the call", || {
+        (std::fs::read_to_string(&counted).unwrap() == "once\n").then_some(())
+    });
+    drop(first);
+    let second = cluster.worker_with(open, &[], &[]);
+    until_some("the end", || {
+        let list = cluster.json(&home, &["task", "list", "slow", "--json"]);
+        list.to_string().contains("\"completed\"").then_some(())
+    });
+    assert_eq!(second.news("began")["attempt"], 2);
+    assert_eq!(std::fs::read_to_string(&counted).unwrap(), "once\n", "the call ran once");
+    let explained = cluster.json(&home, &["cache", "explain", &task, "--json"]);
+    assert_eq!(explained["requests"].as_array().unwrap().len(), 2, "{explained}");
+    let shown = cluster.ran(&home, &["show", &task]);
+    assert!(shown.stdout.contains("Another machine goes on with this"), "{shown:?}");
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn a_run_whose_home_died_is_stopped_by_a_later_command() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let worker = cluster.worker(&[]);
+    let model = home
+        .model("name = \"late\"\n[[turn]]\ntext = \"late\"\nfault = { first_byte_ms = 300_000 }\n");
+    home.import(&model, "slow", 2);
+    let mut fork = command(&home, &["fork", "slow", "hello", "--name", "late", "--on", "cluster"]);
+    fork.env("TINE_CLUSTER_URL", cluster.node.url());
+    fork.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut fork = fork.spawn().unwrap();
+    worker.news("began");
+    fork.kill().unwrap();
+    fork.wait().unwrap();
+    let stopped = cluster.ran(&home, &["stop", "late"]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    assert_eq!(worker.news("ended")["outcome"], "aborted");
+    until_some("the end of the fork", || {
+        let listed = cluster.json(&home, &["ps", "--json"]).to_string();
+        (!listed.contains("\"running\"")).then_some(())
+    });
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn a_fork_that_no_worker_takes_ends_when_its_time_is_up() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let fork = ["fork", "base", "NOTHING", "--on", "cluster:gpu", "--timeout", "1s"];
+    assert_eq!(cluster.ran(&home, &fork).code, 124);
 }
 
 #[test]
