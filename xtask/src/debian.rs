@@ -61,7 +61,7 @@ pub(crate) fn program(package: &Package) -> Result<Result<PathBuf, String>> {
     Ok(Ok(kept))
 }
 
-/// What apt would download.
+/// The package that apt would download.
 #[derive(Debug, PartialEq, Eq)]
 struct Offer {
     /// The name of the package's file.

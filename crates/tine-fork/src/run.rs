@@ -208,6 +208,21 @@ pub enum RunError {
 }
 
 impl RunReport {
+    /// A report of a run that has done nothing.
+    pub fn empty(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            messages: Vec::new(),
+            usage: Usage::default(),
+            requests: Vec::new(),
+            turns: 0,
+            tool_uses: 0,
+            denials: Denials::default(),
+            error: None,
+            reached: None,
+        }
+    }
+
     /// The text of the last own assistant message that has any. Never the parent's words.
     pub fn final_text(&self) -> Option<String> {
         let own = self.messages.iter().rev().filter(|message| message.role() == Role::Assistant);
@@ -224,17 +239,7 @@ impl Run<'_> {
         let shielded = Shielded(self.observer);
         let mut turns = Turns {
             run: Run { observer: &shielded, ..self },
-            report: RunReport {
-                outcome: Outcome::TurnLimit,
-                messages: Vec::new(),
-                usage: Usage::default(),
-                requests: Vec::new(),
-                turns: 0,
-                tool_uses: 0,
-                denials: Denials::default(),
-                error: None,
-                reached: None,
-            },
+            report: RunReport::empty(Outcome::TurnLimit),
             considered: None,
             slot: RunSlot::default(),
             deadline: limit.map(|limit| Instant::now() + limit),

@@ -43,6 +43,22 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The outcome of a word; `cause` is that of a failed one, and counts for words that this version does not know.
+    pub fn from_word(word: &str, cause: Option<String>) -> Self {
+        let plain = [
+            Self::Completed,
+            Self::TurnLimit,
+            Self::LengthCut,
+            Self::Refused,
+            Self::Aborted,
+            Self::TimedOut,
+            Self::BudgetExhausted,
+        ];
+        let found = plain.into_iter().find(|outcome| outcome.as_str() == word);
+        let unknown = || cause.unwrap_or_else(|| format!("it ended as `{word}`"));
+        found.unwrap_or_else(|| Self::Failed(unknown()))
+    }
+
     /// The word used in `--json` and in the store.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -36,7 +36,7 @@ const NOT_CLUSTERED: u64 = 10_074;
 /// The code where a cluster has too few servers.
 const TOO_FEW_PEERS: u64 = 10_005;
 
-/// How the servers are reached.
+/// The way to the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Addresses, separated by commas: `nats://host:4222`, or `tls://`. One may hold a user and a password, or a token, for all of
@@ -117,7 +117,7 @@ pub struct Cluster(Arc<Inner>);
 struct Inner {
     settings: Settings,
     client: Client,
-    /// How often the servers were reached.
+    /// Counts the times that the servers were reached.
     connections: watch::Receiver<u64>,
     context: Context,
     jobs: Stream,
@@ -168,6 +168,8 @@ impl Cluster {
                 retention: RetentionPolicy::WorkQueue,
                 discard: DiscardPolicy::New,
                 max_messages: JOBS_MAX,
+                // Whoever cannot know whether a job was taken in puts it there again.
+                duplicate_window: KEPT,
                 ..kept(KEPT)
             })
             .await?;
@@ -195,7 +197,7 @@ impl Cluster {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// How the servers are reached.
+    /// Returns the way to the servers.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }

@@ -50,7 +50,7 @@ pub enum ClusterError {
     /// The server did not do what it was asked for.
     #[error("the NATS server could not {what}")]
     Server {
-        /// What it was asked for, as an infinitive.
+        /// The request, as an infinitive.
         what: String,
         /// The client's error.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -58,7 +58,7 @@ pub enum ClusterError {
     /// The server keeps this no longer: its limits of age and size let the oldest go first.
     #[error("the NATS server does not have {0}: it keeps things for {days} days at most, and the oldest go first", days = crate::connect::KEPT.as_secs() / 86_400)]
     Gone(BlobHash),
-    /// What the server has under a hash has another one.
+    /// Something else is on the server under a hash than it says.
     #[error("what the NATS server has as {0} is something else")]
     Corrupt(BlobHash),
     /// A word that is no label, or no kind of work.

@@ -27,7 +27,7 @@ use tine_model::Usage;
 use crate::blob::BlobHash;
 use crate::error::ClusterError;
 
-/// What is unreadable, in errors.
+/// The word for an event in errors.
 const AN_EVENT: &str = "an event";
 
 /// An event as it is written.
@@ -120,7 +120,7 @@ pub struct Tool {
     pub call: String,
     /// The tool.
     pub tool: String,
-    /// Where the call is.
+    /// The state of the call.
     pub state: ToolState,
     /// Returns true where it failed, or was refused. Only of one that has ended.
     #[serde(default)]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::connect::Cluster;
 use crate::error::ClusterError;
 
-/// How often one who waits looks: a key that goes by itself is told to nobody.
+/// The pause between two looks of one who waits: a key that goes by itself is told to nobody.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A place in the flight of a prefix.

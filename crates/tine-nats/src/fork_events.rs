@@ -1,8 +1,7 @@
-//! What the events of a library's fork hold beside their documented fields.
+//! The parts of the events of a library's fork that are not documented fields.
 
 use serde::{Deserialize, Serialize};
 use tine_cache::{Judgement, Verdict};
-use tine_fork::Outcome;
 use tine_fork::client::StopReason;
 use tine_fork::run::RequestRecord;
 
@@ -19,7 +18,7 @@ pub(crate) struct CostDetail {
     model: Option<String>,
     items: usize,
     body_bytes: u64,
-    /// What the cache did.
+    /// The work of the cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cache: Option<Judged>,
 }
@@ -60,7 +59,7 @@ impl From<&RequestRecord> for CostDetail {
 }
 
 impl CostDetail {
-    /// What the cache did.
+    /// The work of the cache.
     pub(crate) fn judgement(&self) -> Option<Judgement> {
         let Judged { verdict, expected_read, read, missed, why, cost_of_miss } =
             self.cache.clone()?;
@@ -99,19 +98,4 @@ fn stop_word(stop: &StopReason) -> &str {
         StopReason::ContextExceeded => NO_ROOM,
         StopReason::Other(word) => word,
     }
-}
-
-/// The outcome that an event names; `why` is for a failed one, and for a word that this version does not know.
-pub(crate) fn outcome(word: &str, why: Option<String>) -> Outcome {
-    let known = [
-        Outcome::Completed,
-        Outcome::TurnLimit,
-        Outcome::LengthCut,
-        Outcome::Refused,
-        Outcome::Aborted,
-        Outcome::TimedOut,
-        Outcome::BudgetExhausted,
-    ];
-    let found = known.into_iter().find(|outcome| outcome.as_str() == word);
-    found.unwrap_or_else(|| Outcome::Failed(why.unwrap_or_else(|| format!("it ended as `{word}`"))))
 }

@@ -1,6 +1,6 @@
 //! A fork as a job: what travels to its worker, and in which form.
 //!
-//! What the fork inherits lies on the server as a blob, the JSON of its [`CacheSafeParams`]. Messages travel as the JSON text of a
+//! The inherited part lies on the server as a blob, the JSON of its [`CacheSafeParams`]. Messages travel as the JSON text of a
 //! [`PortableMessage`] inside a string: within another JSON document, a provider's own words would be written anew.
 
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::error::ClusterError;
 /// The [kind](crate::Job::kind) of jobs that are forks.
 pub const FORK_JOBS: &str = "fork";
 
-/// What is unreadable, in errors.
+/// The word for a fork in errors.
 const A_FORK: &str = "a fork";
 
 /// The words by which a worker finds what cannot travel.
@@ -133,7 +133,7 @@ impl ForkWork {
         self.timeout_ms.map(Duration::from_millis)
     }
 
-    /// What the fork is for. A word of the caller's own is none that a worker can have: its result carries the caller's again.
+    /// The purpose of the fork. A word of the caller's own is none that a worker can have: its result carries the caller's again.
     pub(crate) fn source(&self) -> QuerySource {
         let known = [
             QuerySource::AutoDream,

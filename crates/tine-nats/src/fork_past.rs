@@ -1,4 +1,4 @@
-//! What workers before this one have done of a fork, read of its record.
+//! The part of a fork that workers before this one have done, read of its record.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(crate) struct Past {
     pub(crate) has_gaps: bool,
 }
 
-/// What is to be done about a fork.
+/// The next step of a fork.
 pub(crate) enum Next {
     /// It goes on with these messages as its prompt; so many of them stand in its record.
     GoOn { prompt: Vec<Message>, known: usize },

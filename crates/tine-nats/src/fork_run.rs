@@ -236,8 +236,8 @@ async fn obey(mut orders: Orders, abort: &CancellationToken) -> std::convert::In
     loop {
         match orders.next().await {
             Order::Stop { .. } => abort.cancel(),
-            // A fork of the library asks nobody, and has no mail.
-            Order::Answer { .. } | Order::Caps { .. } | Order::Mail { .. } => {}
+            // A fork of the library asks nobody, and has no caps of a tree.
+            Order::Answer { .. } | Order::Caps { .. } => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker sees of a fork while it runs, and writes into its record: between the turn loop and its client, tools and log.
+//! The eyes of a worker on a fork that runs, which write into its record: between the turn loop and its client, tools and log.
 //!
 //! A request goes out once its event stands on the server, a tool runs once its call and its beginning do, and the loop goes on once
 //! a message does. So whoever takes the run over knows what was paid for, and which calls may have run.
@@ -32,13 +32,13 @@ const TEXT_PIECE: Duration = Duration::from_secs(1);
 /// Longest wait for another machine that writes the same prefix.
 const LEADER_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// What a leader leaves for those behind it. There is nothing to say but that it has written.
+/// Left by a leader for those behind it. There is nothing to say but that it has written.
 const WRITTEN: &[u8] = b"written";
 
 /// The answer to a call that was not run because the worker may not run it any more. No model sees it: the run is lost.
 const NOT_RUN: &str = "This call was not run.";
 
-/// What is written of a fork.
+/// Writes down a fork.
 pub(crate) struct Watch {
     pub(crate) writer: Writer,
     pub(crate) clock: Arc<dyn Clock>,
@@ -66,7 +66,7 @@ impl Watch {
         Self { writer, clock, attempt, known: 0, inherited: 0, counts, open }
     }
 
-    /// The same for a fork that inherits so many messages, of which so many of its own stand in its record already, and which has
+    /// Returns the watch of a fork that inherits so many messages, of which so many of its own stand in its record already, and which has
     /// sent so many requests.
     pub(crate) fn behind(self, (inherited, known): (usize, usize), requests: u32) -> Self {
         self.counts.requests.store(requests, Ordering::Relaxed);
@@ -209,7 +209,7 @@ pub(crate) struct WatchedClient {
     pub(crate) has_boarded: AtomicBool,
 }
 
-/// What a model says, in pieces.
+/// The words of a model, in pieces.
 struct Pieces<'a> {
     writer: &'a Writer,
     text: String,

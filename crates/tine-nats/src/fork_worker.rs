@@ -27,10 +27,10 @@ const FORKS_AT_ONCE: usize = 4;
 /// The pause before the servers are asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How often a worker says that it is there, within the time of a lease.
+/// Times that a worker says that it is there, within the time of a lease.
 const PRESENCE: u32 = 3;
 
-/// What runs a fork on a worker.
+/// The parts that run a fork on a worker.
 #[derive(Clone)]
 pub struct ForkParts {
     /// Answers requests.

@@ -23,7 +23,7 @@ use crate::error::ClusterError;
 /// The label of jobs that any worker may take.
 pub const ANY: &str = "any";
 
-/// How often a job that is held is told of, within the time of a lease.
+/// Times that a held job is told of, within the time of a lease.
 const BEATS: u32 = 4;
 
 /// The longest wait for one job, where a worker looks into several queues.
@@ -155,7 +155,7 @@ impl Queue {
 pub struct HeldJob {
     /// The job.
     pub job: Job,
-    /// How often it was handed over, this time included.
+    /// The number of times that it was handed over, this one included.
     pub times: u64,
     cluster: Cluster,
     message: Message,

@@ -28,13 +28,13 @@ pub enum Order {
         question: String,
         /// `allow` or `deny`.
         decision: String,
-        /// Whose word it is, where nobody answered and the default counts.
+        /// The one whose word it is, where nobody answered and the default counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         default_by: Option<String>,
-        /// How far it reaches, in the word of those who started the fork; `None` for this call alone.
+        /// Its reach, in the word of those who started the fork; `None` for this call alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<String>,
-        /// What it covers beyond this call.
+        /// The rule that it covers beyond this call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
         /// The person's reason, for the model.
@@ -45,13 +45,6 @@ pub enum Order {
     Caps {
         /// The most that the run may use of each, what it has used already included.
         most: Vec<(String, u64)>,
-    },
-    /// Mail.
-    Mail {
-        /// Its number: one that comes twice counts once.
-        mail: i64,
-        /// Its text.
-        text: String,
     },
 }
 

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::connect::Cluster;
 use crate::error::ClusterError;
 use crate::event::{Cost, Happened};
-use crate::fork_events::{CostDetail, EndDetail, outcome};
+use crate::fork_events::{CostDetail, EndDetail};
 use crate::fork_job::{FORK_JOBS, ForkWork, Names, read_message};
 use crate::job::{ANY, JOB_VERSION, Job};
 use crate::order::Order;
@@ -41,7 +41,7 @@ const END_MAX: Duration = Duration::from_secs(15);
 /// [`Names`]: those of the [`ForkParams`] cannot travel and are not used. All else of them counts, and the same bytes go to the provider
 /// as from [`DefaultForkSubagent`](tine_fork::DefaultForkSubagent). A fork waits until a worker takes it; its time limit runs from then on.
 ///
-/// What the fork does stands in its [events](crate::event) in the order in which it happens. There, `entry` is the JSON text of a
+/// All that the fork does stands in its [events](crate::event) in the order in which it happens. There, `entry` is the JSON text of a
 /// [`PortableMessage`](tine_fork::message::PortableMessage) in a string, so that a provider's own bytes survive. The `detail` of `cost`
 /// has `started_ms`, `stop`, `items` and `body_bytes`, and where they are known `reply`, `model` and `cache`; that of `ended` has `turns`
 /// and `tool_uses` of all workers. A call that is refused has an end and no beginning.
@@ -172,7 +172,7 @@ struct Followed {
     so_far: SoFar,
 }
 
-/// What its events have said.
+/// The sum of its events.
 #[derive(Default)]
 struct SoFar {
     has_begun: bool,
@@ -235,7 +235,7 @@ impl Followed {
             Happened::Cost(cost) => self.count(cost),
             Happened::Ended(ended) => {
                 self.so_far.counts = serde_json::from_value(ended.detail).ok();
-                return Ok(Some(outcome(&ended.outcome, ended.error)));
+                return Ok(Some(Outcome::from_word(&ended.outcome, ended.error)));
             }
             Happened::Request(_)
             | Happened::Text(_)

@@ -47,7 +47,7 @@ impl Writer {
         is_written.await.map_err(|_| RecordLost)
     }
 
-    /// The same for an event that nobody waits for.
+    /// Writes an event that nobody waits for.
     pub(crate) fn note(&self, happened: Happened) {
         self.send(happened, None);
     }

@@ -186,7 +186,7 @@ impl Runtime {
         Self { rule_book: Some(book), ..self }
     }
 
-    /// The same runtime, whose runs tell a mirror of all that they write.
+    /// Returns the runtime, whose runs tell a mirror of all that they write.
     pub(crate) fn with_mirror(self, mirror: Arc<dyn Mirror>) -> Self {
         Self { mirror: Some(mirror), ..self }
     }

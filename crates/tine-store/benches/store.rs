@@ -5,7 +5,9 @@
 use divan::Bencher;
 use tempfile::TempDir;
 use tine_store::contract::{agent_id, fork_of, message, new_agent};
-use tine_store::{CreateAgent, ForkFrom, OpenOptions, SqliteStore, Store};
+use tine_store::{
+    AgentStore as _, CreateAgent, EntryStore as _, ForkFrom, OpenOptions, SqliteStore, Store as _,
+};
 use tokio::runtime::{Builder, Runtime};
 
 fn main() {

@@ -15,7 +15,7 @@ pub struct RemoteRun {
     pub run: String,
     /// The number of events of it that have been taken in.
     pub position: u64,
-    /// What the caller needs to go on with it; never looked into.
+    /// The caller's own text, by which it goes on with the run; never looked into.
     pub detail: String,
     /// When it was given away, in milliseconds since the Unix epoch.
     pub begun_ms: i64,

@@ -77,6 +77,9 @@ pub(crate) async fn elsewhere(
 /// The longest wait for a process that follows runs on other machines.
 const ATTENDED_MAX: Duration = Duration::from_secs(4);
 
+/// The time in which such a process is started once at most: one that cannot reach the servers ends, and the next one would, too.
+const ATTENDED_ONCE: Duration = Duration::from_secs(30);
+
 /// The pause between two looks whether it does.
 const ATTENDED_LOOK: Duration = Duration::from_millis(50);
 
@@ -87,6 +90,9 @@ pub(crate) async fn attend(context: &Context) -> Result<(), Failure> {
         || settings(&context.config)?.is_none()
         || context.detached.is_some()
     {
+        return Ok(());
+    }
+    if !context.is_due_to_attend(ATTENDED_ONCE) {
         return Ok(());
     }
     let failed =

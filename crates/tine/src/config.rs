@@ -197,7 +197,7 @@ pub(crate) struct ClusterTable {
     pub(crate) nkey: Option<String>,
     /// The path of the certificates of the servers' authority.
     pub(crate) ca: Option<String>,
-    /// How long a worker may be silent, such as `20s`.
+    /// The time that a worker may be silent, such as `20s`.
     pub(crate) lease: Option<String>,
 }
 

@@ -1,10 +1,12 @@
 //! A command's surroundings: its settings, its directory and the runtime.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tine_model::{AgentId, AgentRecord, EntryId};
 use tine_runtime::{Runtime, SharedMode, attributed};
+use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::connect;
@@ -36,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) logs: PathBuf,
     /// The directory of a worker of the cluster, for what it keeps and for its runs.
     pub(crate) worker: PathBuf,
+    /// When a process was last started that follows runs on other machines.
+    pub(crate) attended: Arc<Mutex<Option<Instant>>>,
     /// The log of this process, where it is such a one.
     pub(crate) detached: Option<PathBuf>,
     /// The agent whose command this process is.
@@ -45,6 +49,16 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// Returns true, and notes the time, unless it did so less than `once` ago.
+    pub(crate) fn is_due_to_attend(&self, once: Duration) -> bool {
+        let mut attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = attended.is_none_or(|last| last.elapsed() >= once);
+        if is_due {
+            *attended = Some(Instant::now());
+        }
+        is_due
+    }
+
     /// The agent that a user means by `text`.
     pub(crate) async fn agent(&self, text: &str) -> Result<AgentId, Failure> {
         match self.last_guest(text).await? {

@@ -50,7 +50,7 @@ impl Dirs {
         self.database.with_file_name("gateways")
     }
 
-    /// What a worker of the cluster keeps, and its runs. Beside the database, where no agent's command reads or writes.
+    /// The folder of a worker of the cluster. Beside the database, where no agent's command reads or writes.
     pub(crate) fn worker(&self) -> PathBuf {
         self.database.with_file_name("worker")
     }

@@ -90,6 +90,7 @@ impl Context {
             models,
             logs: dirs.logs,
             worker,
+            attended: Arc::default(),
             detached,
             caller,
             terminal: None,

@@ -105,7 +105,7 @@ impl<'a> Talk<'a> {
         Ok(Self { context, limits, format, quiet, screen, guarded, elsewhere })
     }
 
-    /// The same run, made by another machine where there is one.
+    /// Returns the run, which another machine makes where one is given.
     pub(crate) fn on(self, elsewhere: Option<Elsewhere>) -> Self {
         Self { elsewhere, ..self }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Tools {
     pub(crate) called: Mutex<Vec<String>>,
 }
 
-/// What the model is told of a call that had begun when its worker was lost.
+/// Told to the model of a call that had begun when its worker was lost.
 pub(crate) const CUT_OFF: &str =
     "The run was cut off during this call; whether it was carried out is not known.";
 
@@ -107,7 +107,7 @@ pub(crate) async fn worker(
     worker_of((settings, 4), name, llm, tools).await
 }
 
-/// The same with so many forks at once.
+/// A worker with so many forks at once.
 pub(crate) async fn worker_of(
     (settings, at_once): (Settings, usize),
     name: &str,
@@ -129,7 +129,7 @@ pub(crate) async fn worker_of(
     Running { stop, task }
 }
 
-/// What a parent has sent last, to a model of this provider.
+/// The last request of a parent, to a model of this provider.
 pub(crate) fn inherited(model: &str) -> CacheSafeParams {
     let settings = ModelSettings {
         model: model.parse().unwrap(),

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use tine_fork::run::{Observer as _, RunEvent, RunReport};
 use tine_fork::tools::Denials;
-use tine_model::{
-    AgentState, Block, Cap, CapReached, Message, Outcome, Role, Spent, StopKind, Usage,
-};
+use tine_model::{AgentState, Block, Cap, CapReached, Message, Outcome, Role, Spent, StopKind};
 use tine_nats::event::{Ended, Event, Happened, ToolState};
 use tine_nats::{ClusterError, Events, Job, Order, Read, Record};
 use tine_store::{Lease, RemoteRun, StoreError, TakeIn};
@@ -25,13 +23,13 @@ use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 use crate::worktrees::{CameHome, Cause};
 
-/// How often it is looked what is asked of the run here.
+/// The pause between two looks at what is asked of the run here.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The time in which a worker should have obeyed a hard stop. After it the run is ended here, and whatever the worker writes is refused.
 const OBEY: Duration = Duration::from_secs(5);
 
-/// How this machine is called in the records of runs that it ends itself.
+/// The name of this machine in the records of runs that it ends itself.
 const HOME: &str = "home";
 
 impl Runtime {
@@ -62,13 +60,14 @@ impl Runtime {
             job: serde_json::from_str(&run.detail).map_err(RuntimeError::RemoteForm)?,
             run,
             waiting,
+            is_submitted: false,
             told: Told::default(),
             time_up: options.limits.time.map(|time| Instant::now() + time),
             caps: Vec::new(),
             seen: None,
             micro_usd: 0,
             outbox: VecDeque::new(),
-            report: empty_report(),
+            report: RunReport::empty(Outcome::Aborted),
         };
         let tell = |event| entered.teller.on_event(event);
         let report = tokio::select! {
@@ -96,22 +95,7 @@ impl Runtime {
     }
 }
 
-/// A report of nothing.
-pub(super) fn empty_report() -> RunReport {
-    RunReport {
-        outcome: Outcome::Aborted,
-        messages: Vec::new(),
-        usage: Usage::default(),
-        requests: Vec::new(),
-        turns: 0,
-        tool_uses: 0,
-        denials: Denials::default(),
-        error: None,
-        reached: None,
-    }
-}
-
-/// What the worker was told of a stop.
+/// The stop that the worker was told of.
 #[derive(Default)]
 struct Told {
     stop: Option<StopKind>,
@@ -126,6 +110,8 @@ struct Following<'a> {
     job: Job,
     run: RemoteRun,
     waiting: Waiting<'a>,
+    /// Whether the job is in its queue, or was.
+    is_submitted: bool,
     told: Told,
     /// When the run has taken too long, where no worker has begun it by then.
     time_up: Option<Instant>,
@@ -133,7 +119,7 @@ struct Following<'a> {
     caps: Vec<(String, u64)>,
     /// The version of the store at which the caps were looked at.
     seen: Option<i64>,
-    /// What its requests have cost, in millionths of a USD, as far as prices are known.
+    /// The cost of its requests, in millionths of a USD, as far as prices are known.
     micro_usd: u64,
     /// Orders that are still to be given.
     outbox: VecDeque<Order>,
@@ -194,14 +180,18 @@ impl Following<'_> {
         self.outbox.extend(self.waiting.answered().await?);
         self.tell_caps().await?;
         // While the servers are away, the run goes on; they are told later.
-        match self.give_orders().await {
-            Ok(()) => {}
-            Err(error) => tracing::warn!(%error, "a run elsewhere cannot be told of an order"),
+        if let Err(error) = self.give_orders().await {
+            tracing::warn!(%error, "a run elsewhere cannot be told of an order");
         }
         Ok(())
     }
 
+    /// Gives what the servers do not have yet: the job at first, which they take in once, and then orders.
     async fn give_orders(&mut self) -> Result<(), ClusterError> {
+        if !self.is_submitted {
+            self.elsewhere.cluster.submit(&self.job).await?;
+            self.is_submitted = true;
+        }
         while let Some(order) = self.outbox.front() {
             self.elsewhere.cluster.order(self.job.run, order).await?;
             self.outbox.pop_front();
@@ -251,7 +241,7 @@ impl Following<'_> {
         Ok(())
     }
 
-    /// What the run has used of a cap, as far as it is known here.
+    /// The part of a cap that the run has used, as far as it is known here.
     fn used(&self, cap: &str) -> u64 {
         match Cap::from_name(cap) {
             Some(Cap::Tokens) => self.report.usage.prompt() + self.report.usage.output,
@@ -351,7 +341,7 @@ impl Following<'_> {
 
     async fn ended(mut self, ended: Ended) -> Result<RunReport, RuntimeError> {
         let mut end: EndText = serde_json::from_value(ended.detail).unwrap_or_default();
-        self.report.outcome = outcome_of(&ended.outcome, ended.error);
+        self.report.outcome = Outcome::from_word(&ended.outcome, ended.error);
         self.report.turns = end.turns.max(self.report.requests.len() as u32);
         self.report.tool_uses = self.report.tool_uses.max(end.tool_uses);
         self.report.denials = end.denied.map(Denials::of_all_calls).unwrap_or_default();
@@ -396,19 +386,4 @@ impl Following<'_> {
         }
         Ok(())
     }
-}
-
-/// An outcome by its word.
-fn outcome_of(word: &str, error: Option<String>) -> Outcome {
-    let plain = [
-        Outcome::Completed,
-        Outcome::TurnLimit,
-        Outcome::LengthCut,
-        Outcome::Refused,
-        Outcome::Aborted,
-        Outcome::TimedOut,
-        Outcome::BudgetExhausted,
-    ];
-    let found = plain.into_iter().find(|outcome| outcome.as_str() == word);
-    found.unwrap_or_else(|| Outcome::Failed(error.unwrap_or_else(|| word.to_owned())))
 }

@@ -21,12 +21,11 @@ const OWN_BYTES_MAX: usize = 32 * 1024;
 /// Most live cache entries that a job tells of: those of a prefix's places, and more than a provider keeps for one.
 const CACHE_MAX: usize = 64;
 
-/// How long ago an entry was used that may still live, in milliseconds: the longest lifetime.
+/// The age of the oldest entry that may still live, in milliseconds: the longest lifetime.
 const CACHE_AGE_MS: i64 = 60 * 60 * 1000;
 
 impl Runtime {
-    /// Gives the run of an agent away: notes it here first, and then puts the job into its queue. One who dies in between is
-    /// followed by one who puts it there.
+    /// Notes that the run of an agent is given away, with the job for it. Whoever follows the run puts the job into its queue.
     pub(super) async fn give_away(
         &self,
         (loaded, lease): (&mut Loaded, &Lease),
@@ -52,7 +51,6 @@ impl Runtime {
             ended_ms: None,
         };
         self.store().begin_remote(&run, lease.fence).await?;
-        elsewhere.cluster.submit(&job).await?;
         Ok(run)
     }
 
@@ -118,7 +116,7 @@ impl Runtime {
         found.map(|found| Some(found.into())).ok_or(RuntimeError::NoDefinition(name))
     }
 
-    /// What is left of the caps of an agent's tree.
+    /// The part of the caps of an agent's tree that is left.
     pub(super) async fn caps_left(
         &self,
         agent: AgentId,

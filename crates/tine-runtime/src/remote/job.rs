@@ -32,7 +32,7 @@ pub(crate) struct Work {
     pub(crate) inherited: BlobHash,
     /// Its own rows.
     pub(crate) own: OwnRows,
-    /// What it is told, as a portable message; `None` to go on.
+    /// Its prompt, as a portable message; `None` to go on.
     pub(crate) prompt: Option<String>,
     /// Its own limits.
     pub(crate) limits: Limits,
@@ -42,7 +42,7 @@ pub(crate) struct Work {
     pub(crate) tools: Option<OnlyTools>,
     /// The reach of its commands.
     pub(crate) reach: ReachText,
-    /// How long its cache entries are asked to live; `None` where that goes by its pauses.
+    /// The lifetime that is asked for its cache entries; `None` where that goes by its pauses.
     pub(crate) lifetime: Option<String>,
     /// The caps of its tree that are left.
     pub(crate) budget: Vec<(String, u64)>,

@@ -1,4 +1,4 @@
-//! Whoever is told of all that a run writes, before the run goes on.
+//! A second place for all that a run writes, which has it before the run goes on.
 
 use async_trait::async_trait;
 use tine_store::{CacheRow, NewEntry, RequestRow};

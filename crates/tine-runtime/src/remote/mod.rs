@@ -3,17 +3,17 @@
 //! The rows stay here. The agent, its task, its lease and its budget are this store's, and what comes back of the run (entries,
 //! requests, questions, its work) is written into them as if it had run here; so whatever looks at agents sees it. An event is taken
 //! in together with the number up to which the record was read, so that nothing counts twice and a process that dies leaves nothing
-//! out: the next one [goes on](Runtime::attend_remotes).
+//! out: the next one [goes on](crate::Runtime::attend_remotes).
 //!
 //! The worker runs the same turn loop over a store of its own, made for this run and thrown away with it.
-//!
-//! [`Runtime::attend_remotes`]: crate::Runtime::attend_remotes
 
 mod attend;
 mod follow;
 mod give;
 pub(crate) mod job;
+mod making;
 pub(crate) mod mirror;
+mod orders;
 mod prefix;
 mod questions;
 mod scratch;

@@ -16,7 +16,7 @@ use crate::queue::{BY_DEADLINE, BY_NOBODY};
 use crate::requests::request;
 use crate::runtime::Runtime;
 
-/// Who answers on the worker's side, as its rows say.
+/// The one who answers, as the rows on the worker's side say.
 pub(super) const BY_HOME: &str = "the machine that it comes from";
 
 /// The questions of one run that wait.

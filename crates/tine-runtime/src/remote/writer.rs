@@ -1,4 +1,4 @@
-//! What a run does, on its way into the record that is followed where it comes from.
+//! The doings of a run, on their way into the record that is followed where the run comes from.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ const TEXT_EVERY: Duration = Duration::from_secs(1);
 /// Most characters of a text that wait for it.
 const TEXT_CHARS_MAX: usize = 8 * 1024;
 
-/// How often what is heard is written, where nothing else is.
+/// The pause between two writes of what is heard, where nothing else is written.
 const BEAT: Duration = Duration::from_millis(200);
 
 /// Writes the record of one run, in order: what was heard of it before an entry stands before that.

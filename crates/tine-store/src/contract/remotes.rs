@@ -12,7 +12,7 @@ pub fn remote_run_of(agent: AgentId) -> RemoteRun {
     RemoteRun { agent, run, position: 0, detail, begun_ms: 5, ended_ms: None }
 }
 
-/// The same event brings its entries once, and none comes behind the end.
+/// One event brings its entries once, and none comes behind the end.
 pub async fn what_comes_back_of_a_remote_run_is_taken_in_once(fixture: &dyn Fixture) -> Result<()> {
     let (store, other) = (fixture.open().await?, fixture.open().await?);
     let agent = create(&*store, 1).await?;

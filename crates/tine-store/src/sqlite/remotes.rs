@@ -25,7 +25,7 @@ macro_rules! run {
     };
 }
 
-/// Whose rows: `?1` is the agent; `above` is 0 for itself, and counts its ancestors.
+/// The line of an agent: `?1` is the agent; `above` is 0 for itself, and counts its ancestors.
 macro_rules! line {
     ($select:literal) => {
         concat!(

@@ -30,7 +30,7 @@ impl Cluster {
         self.worker_with("", options, &[])
     }
 
-    /// The same with more settings, and with variables.
+    /// A worker with more settings, and with variables.
     fn worker_with(
         &self,
         settings: &str,

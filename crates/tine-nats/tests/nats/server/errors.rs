@@ -1,4 +1,4 @@
-//! What people read when a connection fails.
+//! The texts that people read when a connection fails.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

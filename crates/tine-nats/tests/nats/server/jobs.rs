@@ -110,7 +110,7 @@ async fn orders_are_found_by_whoever_comes_later() {
     let cluster = house.cluster().await;
     assert_eq!(cluster.last_order(run(1)).await.unwrap(), None);
     let orders = [
-        Order::Mail { mail: 7, text: "Look at the harbour, too.".to_owned() },
+        Order::Caps { most: vec![("tokens".to_owned(), 7_000)] },
         Order::Answer {
             question: "q1".to_owned(),
             decision: "deny".to_owned(),
