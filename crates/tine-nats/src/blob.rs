@@ -21,6 +21,7 @@ use tokio::sync::Mutex;
 
 use crate::connect::{Cluster, KEPT};
 use crate::error::ClusterError;
+use crate::patience::patiently;
 
 /// Bytes of a part: fits the messages of a server with its default settings (1 MiB).
 const PART_BYTES: usize = 512 * 1024;
@@ -129,15 +130,40 @@ impl Cluster {
         Ok(blob.into())
     }
 
+    /// Leaves small bytes under a name; those that were left there before are gone. The name is a hash.
+    pub async fn note(&self, name: BlobHash, bytes: Bytes) -> Result<(), ClusterError> {
+        let failed = |error| ClusterError::server("keep a note", error);
+        patiently(|| async {
+            let message = PublishMessage::build().payload(bytes.clone());
+            let subject = format!("agent.blob.{}", note_of(name));
+            let sent = self.context().send_publish(subject, message).await.map_err(failed)?;
+            sent.await.map(drop).map_err(failed)
+        })
+        .await
+    }
+
+    /// The bytes that were left last under a name.
+    pub async fn noted(&self, name: BlobHash) -> Result<Option<Bytes>, ClusterError> {
+        Ok(self.message(note_of(name)).await?.map(|message| message.payload))
+    }
+
     /// Returns true for a blob whose parts are all there, and stay for a while.
-    async fn has_whole(&self, hash: BlobHash) -> Result<bool, ClusterError> {
+    pub async fn has_whole(&self, hash: BlobHash) -> Result<bool, ClusterError> {
         let Some(found) = self.label(hash).await?.filter(is_young) else { return Ok(false) };
         // A label that cannot be read is written again.
         let Ok(label) = serde_json::from_slice::<Label>(&found.payload) else { return Ok(false) };
         let Some(first) = label.first else { return Ok(label.parts == 0) };
-        let info = self.blobs().get_info().await;
-        let info = info.map_err(|error| ClusterError::server("tell of its blobs", error))?;
+        let info = patiently(|| async {
+            let info = self.blobs().get_info().await;
+            info.map_err(|error| ClusterError::server("tell of its blobs", error))
+        })
+        .await?;
         Ok(info.state.first_sequence <= first)
+    }
+
+    /// The server's time at which a blob was whole.
+    pub(crate) async fn stored_at(&self, hash: BlobHash) -> Result<SystemTime, ClusterError> {
+        Ok(self.label(hash).await?.ok_or(ClusterError::Gone(hash))?.time.into())
     }
 
     async fn label(&self, hash: BlobHash) -> Result<Option<StreamMessage>, ClusterError> {
@@ -146,15 +172,22 @@ impl Cluster {
 
     async fn message(&self, name: String) -> Result<Option<StreamMessage>, ClusterError> {
         let subject = format!("agent.blob.{name}");
-        match self.blobs().get_last_raw_message_by_subject(&subject).await {
-            Ok(message) => Ok(Some(message)),
-            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
-            Err(error) => Err(ClusterError::server("read a blob", error)),
-        }
+        patiently(|| async {
+            match self.blobs().get_last_raw_message_by_subject(&subject).await {
+                Ok(message) => Ok(Some(message)),
+                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                Err(error) => Err(ClusterError::server("read a blob", error)),
+            }
+        })
+        .await
     }
 
     /// Puts a part where none is, or where there is one that is about to go or is another. Returns the server's number of it.
     async fn put_part(&self, name: String, part: Bytes) -> Result<u64, ClusterError> {
+        patiently(|| self.try_put_part(name.clone(), part.clone())).await
+    }
+
+    async fn try_put_part(&self, name: String, part: Bytes) -> Result<u64, ClusterError> {
         let subject = format!("agent.blob.{name}");
         let failed = |error| ClusterError::server("keep a blob", error);
         let absent =
@@ -175,6 +208,11 @@ impl Cluster {
         let sent = self.context().send_publish(subject, again).await.map_err(failed)?;
         sent.await.map(|acked| acked.sequence).map_err(failed)
     }
+}
+
+/// The end of the subject of a note.
+fn note_of(name: BlobHash) -> String {
+    format!("note.{name}")
 }
 
 /// Returns true where a message stays for at least half of the time that the server keeps things.
@@ -254,8 +292,8 @@ fn touch(path: &Path) {
     }
 }
 
-/// The machine's time, for files.
+/// The machine's time, for files and for a look at its clock.
 #[expect(clippy::disallowed_methods, reason = "files have the machine's time")]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }

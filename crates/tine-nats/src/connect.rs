@@ -1,5 +1,6 @@
 //! A connection to the servers, and the streams on them.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,6 +73,17 @@ impl Settings {
             None => address.trim().to_owned(),
         });
         addresses.collect::<Vec<_>>().join(",")
+    }
+
+    /// Returns true where all addresses are those of this machine to itself.
+    pub fn is_loopback(&self) -> bool {
+        self.url.split(',').all(|address| {
+            let address: Result<ServerAddr, _> = address.trim().parse();
+            address.is_ok_and(|address| match address.host().parse::<IpAddr>() {
+                Ok(ip) => ip.is_loopback(),
+                Err(_) => address.host() == "localhost",
+            })
+        })
     }
 
     /// `connections` counts how often the servers were reached.
@@ -333,6 +345,13 @@ mod tests {
         assert_eq!(shown("nats://ann:secret@a:4222, tls://token@b"), "nats://a:4222,tls://b");
         assert_eq!(shown("ann:secret@a:4222"), "a:4222");
         assert_eq!(shown("nats://a:4222"), "nats://a:4222");
+    }
+
+    #[test]
+    fn an_address_may_be_this_machine_s_own() {
+        let is_own = |url: &str| Settings::new(url).is_loopback();
+        assert!(is_own("nats://127.0.0.1:4222, ann:word@localhost:4223,nats://[::1]:4222"));
+        assert!(!is_own("nats://127.0.0.1:4222,tls://build1") && !is_own("10.0.0.5"));
     }
 
     #[test]

@@ -43,7 +43,7 @@
 //! | what happens in a run, written by one worker at a time, and read from anywhere | [`Record`], [`Events`], [`event`] |
 //! | what a worker is told while it has a run | [`Order`], [`Orders`] |
 //! | one writer for each prefix, on all machines | [`Cluster::board`], [`Seat`], [`Leader`] |
-//! | who is there, and what waits | [`Present`], [`Status`] |
+//! | who is there, what waits, and whether the servers have what forks need | [`Present`], [`Status`], [`Examination`] |
 //!
 //! A [`Job`] is small: it names the parent's prefix by its hash, and what the fork is asked. The prefix lies on the server as a
 //! [blob](Cluster::put), uploaded once and [kept](BlobCache) by workers. A worker takes jobs from a [`Queue`] and writes what happens
@@ -57,6 +57,7 @@ mod blob;
 mod connect;
 mod error;
 pub mod event;
+mod examine;
 mod flight;
 mod fork_events;
 mod fork_job;
@@ -66,6 +67,7 @@ mod fork_watch;
 mod fork_worker;
 mod job;
 mod order;
+mod patience;
 mod presence;
 mod record;
 mod subagent;
@@ -74,6 +76,7 @@ mod writer;
 pub use blob::{BlobCache, BlobHash};
 pub use connect::{Cluster, KEPT, Settings};
 pub use error::ClusterError;
+pub use examine::Examination;
 pub use flight::{Leader, Seat};
 pub use fork_job::{FORK_JOBS, Names};
 pub use fork_worker::{ForkParts, NatsForkWorker};

@@ -1,17 +1,13 @@
 //! Orders to the worker that has a run: on `agent.fork.<run_id>.orders`, kept, so that one who takes the run over finds them too.
 
-use std::time::Duration;
-
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use serde::{Deserialize, Serialize};
 use tine_fork::ForkRunId;
 
 use crate::connect::Cluster;
 use crate::error::ClusterError;
+use crate::patience::RETRY;
 use crate::record::Following;
-
-/// The pause before orders are read again where the server was gone.
-const RETRY: Duration = Duration::from_millis(250);
 
 /// An order to whoever has a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

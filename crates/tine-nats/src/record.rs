@@ -22,15 +22,14 @@ use tokio::time::Instant;
 use crate::connect::Cluster;
 use crate::error::ClusterError;
 use crate::event::{Event, Happened, Place, Started};
-
-/// The time for which a write is tried again: longer than a cluster takes to find a new leader.
-const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+use crate::patience::{PATIENCE, RETRY, patiently};
 
 /// Most tries to take a run from somebody who still writes.
 const CLAIMS_MAX: u32 = 100;
 
-/// The pause between two tries.
-const RETRY: Duration = Duration::from_millis(250);
+/// The longest time for which a reader asks the servers for more. It is told at half of it that there is nothing, and reads again where
+/// it was not told twice: so soon it misses a server that died without closing its connections.
+const PULL_MAX: Duration = Duration::from_secs(2);
 
 /// The subject of a run's events.
 pub(crate) fn events_of(run: ForkRunId) -> String {
@@ -58,7 +57,7 @@ impl Record {
         let mut events: Vec<Event> = Vec::new();
         let mut tries = 1;
         loop {
-            let last = last_event(cluster, run).await?;
+            let last = patiently(|| last_event(cluster, run)).await?;
             if let Some((_, last)) = &last {
                 while events.last().is_none_or(|event| event.sequence < last.sequence) {
                     match reader.next().await? {
@@ -107,7 +106,7 @@ impl Record {
     async fn put(&self, event: &Event) -> Result<u64, ClusterError> {
         let bytes = Bytes::from(event.to_bytes()?);
         let subject = events_of(self.place.run);
-        let until = Instant::now() + WRITE_PATIENCE;
+        let until = Instant::now() + PATIENCE;
         loop {
             let message = PublishMessage::build()
                 .payload(bytes.clone())
@@ -195,7 +194,7 @@ impl Events {
         Self { cluster: cluster.clone(), run, after, next: None, open: None }
     }
 
-    /// The next event; waits for it. May be dropped at any time: nothing is lost by that.
+    /// The next event; waits for it, however long the servers are away. May be dropped at any time: nothing is lost by that.
     pub async fn next(&mut self) -> Result<Read, ClusterError> {
         loop {
             if let Some(next) = &mut self.next {
@@ -218,7 +217,14 @@ impl Events {
             }
             let open = match &mut self.open {
                 Some(open) => open,
-                None => self.open.insert(self.cluster.follow(events_of(self.run)).await?),
+                None => match self.cluster.follow(events_of(self.run)).await {
+                    Ok(open) => self.open.insert(open),
+                    Err(error) => {
+                        tracing::debug!(%error, "the record of a run is read again");
+                        tokio::time::sleep(RETRY).await;
+                        continue;
+                    }
+                },
             };
             match open.next().await {
                 Some(payload) => {
@@ -244,6 +250,7 @@ impl Cluster {
         let config = OrderedConfig {
             filter_subject: subject,
             deliver_policy: DeliverPolicy::All,
+            max_expires: PULL_MAX,
             ..OrderedConfig::default()
         };
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| {

@@ -47,6 +47,32 @@ pub struct Lineage {
     pub own: Rows,
 }
 
+impl Lineage {
+    /// The rows in parts: those that later forks of the same conversation have as well, in pieces of at least `bytes` of JSON, and the
+    /// rest. The pieces begin at the first entry, so that a longer conversation has the same ones and more.
+    pub fn into_parts(self, bytes: usize) -> (Vec<Rows>, Rows) {
+        let Self { inherited, own } = self;
+        let version = own.version;
+        let (mut shared, mut tables) = (Vec::new(), Vec::new());
+        for table in inherited.tables {
+            match table.table.as_str() {
+                "heads" => shared.push(Rows { version, tables: vec![table] }),
+                "entries" => {
+                    let (pieces, rest) = table.pieces(bytes);
+                    shared.extend(
+                        pieces.into_iter().map(|piece| Rows { version, tables: vec![piece] }),
+                    );
+                    tables.push(rest);
+                }
+                // What an ancestor does changes its row.
+                _ => tables.push(table),
+            }
+        }
+        tables.extend(own.tables);
+        (shared, Rows { version, tables })
+    }
+}
+
 /// Rows of tables, ids included.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,4 +90,23 @@ pub(crate) struct TableRows {
     pub(crate) columns: Vec<String>,
     /// Bytes are objects with the one member `hex`.
     pub(crate) rows: Vec<Vec<Value>>,
+}
+
+impl TableRows {
+    /// The rows in pieces of at least `bytes` of JSON, and those that are left.
+    fn pieces(self, bytes: usize) -> (Vec<Self>, Self) {
+        let Self { table, columns, rows } = self;
+        let piece = |rows| Self { table: table.clone(), columns: columns.clone(), rows };
+        let (mut pieces, mut open, mut length) = (Vec::new(), Vec::new(), 0);
+        for row in rows {
+            length += row.iter().map(|value| value.to_string().len()).sum::<usize>();
+            open.push(row);
+            if length >= bytes {
+                pieces.push(piece(std::mem::take(&mut open)));
+                length = 0;
+            }
+        }
+        let rest = piece(open);
+        (pieces, rest)
+    }
 }

@@ -71,7 +71,16 @@ pub(crate) async fn elsewhere(
             "note: no worker{which} is there; the job waits for one (`tine worker`)"
         ));
     }
-    Ok(Some(Elsewhere { cluster, label: on.label.clone() }))
+    Ok(Some(Elsewhere::new(cluster, on.label.clone(), machine())))
+}
+
+/// The machine's name, as far as it can be part of a worker's.
+pub(crate) fn machine() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(30).collect();
+    let plain = plain.trim_matches('-');
+    if plain.is_empty() { "worker".to_owned() } else { plain.to_owned() }
 }
 
 /// The longest wait for a process that follows runs on other machines.
@@ -118,7 +127,7 @@ pub(crate) async fn follow(context: &Context) -> Result<u8, Failure> {
         queue: QueuePolicy { wait: true, ..QueuePolicy::default() },
         ..Permissions::new(PermissionMode::Default, Rules::default())
     };
-    let elsewhere = Elsewhere { cluster, label: None };
+    let elsewhere = Elsewhere::new(cluster, None, machine());
     context.runtime.attend_remotes(&elsewhere, &RunOptions::new(permissions)).await?;
     Ok(0)
 }

@@ -1,22 +1,24 @@
 //! Giving a run away.
 
 use tine_model::{AgentId, AgentRecord, Cap, Message};
-use tine_nats::{ANY, Cluster, JOB_VERSION, Job};
+use tine_nats::{ANY, JOB_VERSION, Job};
 use tine_store::{Lease, RemoteRun};
 use tine_wire::PortableMessage;
 
 use super::Elsewhere;
 use super::job::{
-    AgentText, AllowedCalls, CAPS, CacheText, Files, KIND, OnlyTools, OwnRows, Work, lifetime_word,
+    AgentText, AllowedCalls, CAPS, CacheText, KIND, OnlyTools, RestRows, Work, lifetime_word,
 };
-use super::scratch::Scratch;
 use crate::error::RuntimeError;
 use crate::load::Loaded;
 use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 
-/// Most bytes of an agent's own rows that travel in the job itself.
-const OWN_BYTES_MAX: usize = 32 * 1024;
+/// Bytes of a piece of inherited rows: large enough that there are few, and small enough that a longer conversation sends little again.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// Most bytes of the rest of the rows that travel in the job itself.
+const REST_BYTES_MAX: usize = 32 * 1024;
 
 /// Most live cache entries that a job tells of: those of a prefix's places, and more than a provider keeps for one.
 const CACHE_MAX: usize = 64;
@@ -61,13 +63,17 @@ impl Runtime {
         (options, elsewhere): (&RunOptions, &Elsewhere),
     ) -> Result<Work, RuntimeError> {
         let lineage = self.store().lineage_rows(record.id).await?;
-        let inherited = serde_json::to_vec(&lineage.inherited).map_err(RuntimeError::RemoteForm)?;
-        let (inherited, _) = elsewhere.cluster.put(inherited.into()).await?;
-        let own = serde_json::to_vec(&lineage.own).map_err(RuntimeError::RemoteForm)?;
-        let own = if own.len() > OWN_BYTES_MAX {
-            OwnRows::Blob(elsewhere.cluster.put(own.into()).await?.0)
+        let (shared, rest) = lineage.into_parts(PIECE_BYTES);
+        let mut inherited = Vec::with_capacity(shared.len());
+        for piece in &shared {
+            let piece = serde_json::to_vec(piece).map_err(RuntimeError::RemoteForm)?;
+            inherited.push(elsewhere.cluster.put(piece.into()).await?.0);
+        }
+        let text = serde_json::to_vec(&rest).map_err(RuntimeError::RemoteForm)?;
+        let rest = if text.len() > REST_BYTES_MAX {
+            RestRows::Blob(elsewhere.cluster.put(text.into()).await?.0)
         } else {
-            OwnRows::Here(lineage.own)
+            RestRows::Here(rest)
         };
         let prompt = prompt.map(|message| serde_json::to_string(&PortableMessage::from(message)));
         let permissions = &options.permissions;
@@ -78,7 +84,7 @@ impl Runtime {
         Ok(Work {
             agent: AgentText(record.id),
             inherited,
-            own,
+            rest,
             prompt: prompt.transpose().map_err(RuntimeError::RemoteForm)?,
             limits: options.limits.into(),
             permissions: AllowedCalls::new(
@@ -93,15 +99,8 @@ impl Runtime {
             budget: self.caps_left(record.id).await?,
             cache: self.live_cache(record).await?,
             directory: record.directory.clone().into(),
-            files: self.pack_files(record.id, &elsewhere.cluster).await?,
+            files: self.pack_files(record.id, elsewhere).await?,
         })
-    }
-
-    /// Uploads the state of an agent's worktree.
-    async fn pack_files(&self, agent: AgentId, cluster: &Cluster) -> Result<Files, RuntimeError> {
-        let folder = Scratch::new()?;
-        let state = self.pack_worktree(agent, &folder.file("state.bundle"), &[]).await?;
-        Ok(Files { bundle: folder.upload("state.bundle", cluster).await?, state })
     }
 
     /// The tools of the defined agent that a worker works as.

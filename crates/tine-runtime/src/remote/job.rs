@@ -28,10 +28,10 @@ pub(crate) const KIND: &str = "run";
 pub(crate) struct Work {
     /// The agent, whose id is the same everywhere.
     pub(crate) agent: AgentText,
-    /// The rows that it inherits, as a blob: siblings have the same.
-    pub(crate) inherited: BlobHash,
-    /// Its own rows.
-    pub(crate) own: OwnRows,
+    /// Rows that later forks of the conversation inherit as well, as blobs.
+    pub(crate) inherited: Vec<BlobHash>,
+    /// The rest of its rows.
+    pub(crate) rest: RestRows,
     /// Its prompt, as a portable message; `None` to go on.
     pub(crate) prompt: Option<String>,
     /// Its own limits.
@@ -73,10 +73,10 @@ impl TryFrom<String> for AgentText {
     }
 }
 
-/// An agent's own rows: in the job where they are few, else in a blob.
+/// The rows that no other fork has: in the job where they are few, else in a blob.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum OwnRows {
+pub(crate) enum RestRows {
     Here(Rows),
     Blob(BlobHash),
 }
@@ -86,6 +86,9 @@ pub(crate) enum OwnRows {
 pub(crate) struct Files {
     pub(crate) bundle: BlobHash,
     pub(crate) state: PackedState,
+    /// The state that it builds on; `None` for one that is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) behind: Option<Box<Files>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

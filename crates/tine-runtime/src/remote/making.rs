@@ -14,9 +14,8 @@ use tine_wire::PortableMessage;
 use tine_worktree::CacheLimits;
 use tokio_util::sync::CancellationToken;
 
-use super::job::{CacheText, EndText, EntryText, Files, OwnRows, RequestText, Work, lifetime_of};
+use super::job::{CacheText, EndText, EntryText, Files, RequestText, RestRows, Work, lifetime_of};
 use super::orders::{Used, set_caps, used_in};
-use super::scratch::Scratch;
 use super::worker::RemoteWorker;
 use super::writer::Writer;
 use crate::cache::CachePolicy;
@@ -158,12 +157,15 @@ impl RemoteWorker {
         let rows = |bytes: &[u8]| -> Result<Rows, RuntimeError> {
             serde_json::from_slice(bytes).map_err(RuntimeError::RemoteForm)
         };
-        let inherited = rows(&self.blobs.get(&self.cluster, work.inherited).await?)?;
-        let own = match &work.own {
-            OwnRows::Here(rows) => rows.clone(),
-            OwnRows::Blob(hash) => rows(&self.blobs.get(&self.cluster, *hash).await?)?,
-        };
-        store.put_rows(&[&inherited, &own]).await?;
+        let mut parts = Vec::with_capacity(work.inherited.len() + 1);
+        for piece in &work.inherited {
+            parts.push(rows(&self.blobs.get(&self.cluster, *piece).await?)?);
+        }
+        parts.push(match &work.rest {
+            RestRows::Here(rows) => rows.clone(),
+            RestRows::Blob(hash) => rows(&self.blobs.get(&self.cluster, *hash).await?)?,
+        });
+        store.put_rows(&parts.iter().collect::<Vec<_>>()).await?;
         let state = AgentState::Idle;
         let now_ms = runtime.now_ms();
         let idle = SetState { agent, state, failure: None, fence: None, now_ms };
@@ -205,34 +207,8 @@ impl RemoteWorker {
         Ok(Some(turns))
     }
 
-    /// Makes the worktree that the run works in.
-    async fn unpack(
-        &self,
-        runtime: &Runtime,
-        work: &Work,
-        scratch: &Path,
-    ) -> Result<(), RuntimeError> {
-        let Files { bundle, state } = &work.files;
-        let folder = Scratch::within(scratch)?;
-        let bundle = folder.download("state.bundle", &self.cluster, *bundle).await?;
-        runtime.unpack_worktree(work.agent.0, &bundle, state, &self.projects()).await
-    }
-
-    /// Uploads what the worktree holds now.
-    async fn pack(
-        &self,
-        runtime: &Runtime,
-        work: &Work,
-        scratch: &Path,
-    ) -> Result<Files, RuntimeError> {
-        let folder = Scratch::within(scratch)?;
-        let into = folder.file("work.bundle");
-        let state = runtime.pack_work(work.agent.0, &into, &work.files.state).await?;
-        Ok(Files { bundle: folder.upload("work.bundle", &self.cluster).await?, state })
-    }
-
     /// The cache of projects, beside the stores of runs.
-    fn projects(&self) -> PathBuf {
+    pub(super) fn projects(&self) -> PathBuf {
         self.directory.with_file_name("projects")
     }
 
@@ -274,7 +250,7 @@ impl RemoteWorker {
         };
         let caching = (&mut loaded, options.caching);
         let writing = tokio::select! {
-            writing = runtime.await_prefix(&self.cluster, &making.work, caching) => writing?,
+            writing = runtime.await_prefix(&self.cluster, caching) => writing?,
             () = entered.stop.cancel.cancelled() => None,
         };
         let prepared = Prepared {

@@ -8,6 +8,7 @@
 //! The worker runs the same turn loop over a store of its own, made for this run and thrown away with it.
 
 mod attend;
+mod files;
 mod follow;
 mod give;
 pub(crate) mod job;
@@ -21,8 +22,10 @@ mod worker;
 mod writer;
 
 use std::fmt;
+use std::sync::Arc;
 
 use tine_nats::Cluster;
+use tokio::sync::Mutex;
 
 pub use worker::{RemoteWorker, WorkerNews};
 
@@ -33,6 +36,17 @@ pub struct Elsewhere {
     pub cluster: Cluster,
     /// The label that its worker must have; `None` for any worker.
     pub label: Option<String>,
+    /// The name of this machine: the servers know by it which repositories they have.
+    pub machine: String,
+    /// Of many forks at the same time, one uploads the whole repository.
+    whole: Arc<Mutex<()>>,
+}
+
+impl Elsewhere {
+    /// Any worker of the cluster, or one with this label.
+    pub fn new(cluster: Cluster, label: Option<String>, machine: String) -> Self {
+        Self { cluster, label, machine, whole: Arc::default() }
+    }
 }
 
 impl fmt::Debug for Elsewhere {

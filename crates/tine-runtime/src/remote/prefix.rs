@@ -6,7 +6,6 @@ use tine_fork::run::RunEvent;
 use tine_model::AgentId;
 use tine_nats::{Cluster, ClusterError, Leader, Seat};
 
-use super::job::Work;
 use crate::cache::CachePolicy;
 use crate::error::RuntimeError;
 use crate::events::{EventFilter, EventKind, Heard, Subscription};
@@ -29,7 +28,6 @@ impl Runtime {
     pub(super) async fn await_prefix(
         &self,
         cluster: &Cluster,
-        work: &Work,
         (loaded, policy): (&mut Loaded, CachePolicy),
     ) -> Result<Option<Writing>, RuntimeError> {
         let model = loaded.record.settings.model.clone();
@@ -41,13 +39,21 @@ impl Runtime {
             return Ok(None);
         }
         let scope = blake3::Hash::from_bytes(lane.scope.0).to_hex();
-        let key = format!("{}-{}", &scope[..16], work.inherited);
-        let heard = self.subscribe(EventFilter::Agent(work.agent.0));
-        Ok(match cluster.board(&key, lane.leader_wait_max).await? {
-            Seat::Leader(leader) => {
+        let request = loaded.conversation.fork().request(false).0;
+        let Some(prefix) = request.prefix.last() else { return Ok(None) };
+        let prefix = blake3::Hash::from_bytes(*prefix).to_hex();
+        let key = format!("{}-{prefix}", &scope[..16]);
+        let heard = self.subscribe(EventFilter::Agent(loaded.record.id));
+        Ok(match cluster.board(&key, lane.leader_wait_max).await {
+            Ok(Seat::Leader(leader)) => {
                 Some(Writing { leader, heard, shares_at: lane.facts.shares_at })
             }
-            Seat::Written(_) | Seat::Alone => None,
+            Ok(Seat::Written(_) | Seat::Alone) => None,
+            // Writing it twice is better than not running.
+            Err(error) => {
+                tracing::debug!(%error, "nobody knows who writes a prefix");
+                None
+            }
         })
     }
 }

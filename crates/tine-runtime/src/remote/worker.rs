@@ -11,7 +11,7 @@ use tine_guard::Rules;
 use tine_model::{AgentId, in_full};
 use tine_nats::event::Happened;
 use tine_nats::{BlobCache, Cluster, ClusterError, HeldJob, Present, Queue, Record};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -53,6 +53,8 @@ pub struct RemoteWorker {
     pub confinement: Confinement,
     /// The version of the program.
     pub version: String,
+    /// Of many runs at the same time, one fetches a repository.
+    pub fetching: Mutex<()>,
 }
 
 /// Something that a worker tells.
@@ -87,6 +89,9 @@ pub enum WorkerNews {
 pub(crate) type Tell<'a> = &'a (dyn Fn(WorkerNews) + Send + Sync);
 
 impl RemoteWorker {
+    /// The kind of the jobs that workers take.
+    pub const KIND: &str = KIND;
+
     /// Works until `drain` is cancelled, and then until its runs have ended, or `cancel` is cancelled as well. Runs that are cut off go to
     /// other workers.
     pub async fn work(

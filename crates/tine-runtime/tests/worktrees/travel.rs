@@ -182,6 +182,38 @@ async fn a_state_goes_out_again_with_only_what_is_new() {
 }
 
 #[tokio::test]
+async fn what_builds_on_a_state_that_came_whole_is_small_and_needs_it() {
+    let pair = Pair::new([]).await;
+    let (home, worker) = (&pair.home.runtime, &pair.worker.runtime);
+    // Untracked: of every fork, and in no commit that they have in common.
+    let noise: Vec<u8> = (0..200_000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761).wrapping_pow(3) >> 17) as u8)
+        .collect();
+    std::fs::write(pair.directory.join("noise"), noise).unwrap();
+    let fork = || async {
+        let spec = ForkSpec { place: own(), ..ForkSpec::of(pair.root) };
+        home.fork(spec).await.unwrap().child
+    };
+    let [first, second] = [fork().await, fork().await];
+    std::fs::write(path_of(&pair.home, second).await.join("more"), "more\n").unwrap();
+    let [bundle, cache] = [pair.file("whole"), pair.cache()];
+    let whole = home.pack_worktree(first, &bundle, &[]).await.unwrap();
+    let new = pair.file("new");
+    let state =
+        home.pack_worktree(second, &new, std::slice::from_ref(&whole.carrier)).await.unwrap();
+    assert!(state.bytes * 4 < whole.bytes, "{} and {}", state.bytes, whole.bytes);
+    let unpacked = || worker.unpack_worktree(pair.there, &new, &state, &cache);
+    unpacked().await.unwrap_err();
+    worker.unpack_whole(pair.there, &bundle, &whole, &cache).await.unwrap();
+    unpacked().await.unwrap();
+    let [here, there] = [path_of(&pair.home, second), path_of(&pair.worker, pair.there)];
+    assert_eq!(status(&there.await), status(&here.await));
+    // It stays, however many come after it.
+    let held = worker.cached_commits(&cache, &whole.project).await.unwrap();
+    assert!(held.contains(&whole.carrier));
+}
+
+#[tokio::test]
 async fn what_a_person_changed_meanwhile_stays_and_so_does_what_came() {
     let pair = Pair::new([]).await;
     let state = pair.send().await;

@@ -15,7 +15,7 @@ use super::requests::put_cache_row;
 use crate::remote::{Lineage, RemoteRun, Rows, TableRows, TakeIn};
 use crate::{CacheRow, Fence, RemoteStore, Result, StoreError};
 
-/// Tables whose rows travel.
+/// Tables whose rows travel, each behind those that it refers to.
 const TABLES: [&str; 4] = ["heads", "agents", "entries", "requests"];
 
 /// The columns of a run.
@@ -159,13 +159,18 @@ impl RemoteStore for SqliteStore {
 
     async fn put_rows(&self, parts: &[&Rows]) -> Result<()> {
         let mut write = self.connections.write().await?;
-        for rows in parts {
-            if rows.version != SCHEMA_VERSION {
-                let (found, known) = (rows.version, SCHEMA_VERSION);
-                return Err(StoreError::OtherVersion { found, known });
-            }
-            for table in &rows.tables {
-                put_table(&mut write, table).await?;
+        let all = || parts.iter().flat_map(|rows| &rows.tables);
+        if let Some(other) = parts.iter().find(|rows| rows.version != SCHEMA_VERSION) {
+            let (found, known) = (other.version, SCHEMA_VERSION);
+            return Err(StoreError::OtherVersion { found, known });
+        }
+        if let Some(unknown) = all().find(|rows| !TABLES.contains(&rows.table.as_str())) {
+            return Err(StoreError::ForeignRows { table: unknown.table.clone() });
+        }
+        // Rows stand behind those that they refer to.
+        for table in TABLES {
+            for rows in all().filter(|rows| rows.table == table) {
+                put_table(&mut write, table, rows).await?;
             }
         }
         write.commit().await
@@ -200,18 +205,20 @@ async fn rows_of(
 }
 
 /// Puts rows into a table that has these columns. No name of what came from elsewhere becomes part of a statement.
-async fn put_table(write: &mut Writing<'_>, rows: &TableRows) -> Result<()> {
-    let TableRows { table, columns, rows } = rows;
-    let foreign = || StoreError::ForeignRows { table: table.clone() };
-    let known = TABLES.iter().find(|known| *known == table).ok_or_else(foreign)?;
-    let names = sqlx::query("SELECT name FROM pragma_table_info(?) ORDER BY cid").bind(*known);
+async fn put_table(
+    write: &mut Writing<'_>,
+    table: &'static str,
+    TableRows { columns, rows, .. }: &TableRows,
+) -> Result<()> {
+    let foreign = || StoreError::ForeignRows { table: table.to_owned() };
+    let names = sqlx::query("SELECT name FROM pragma_table_info(?) ORDER BY cid").bind(table);
     let names = write.all("columns", names).await?;
     let names: Result<Vec<String>> = names.iter().map(|row| row.get(0)).collect();
     if !rows.is_empty() && names? != *columns {
         return Err(foreign());
     }
     let places = vec!["?"; columns.len()].join(", ");
-    let statement = format!("INSERT OR IGNORE INTO {known} VALUES ({places})");
+    let statement = format!("INSERT OR IGNORE INTO {table} VALUES ({places})");
     for row in rows {
         if row.len() != columns.len() {
             return Err(foreign());

@@ -20,6 +20,15 @@ use crate::wary;
 /// Most states of a project that are held for those that come later. Each says a line at the beginning of a bundle.
 const STATES_MAX: usize = 16;
 
+/// Most states that came whole that are held, beside those.
+const WHOLES_MAX: usize = 4;
+
+/// Refs of what is held.
+const HELD: &str = "refs/tine-cache/";
+
+/// The kind of those that came whole.
+const WHOLE: &str = "whole";
+
 /// The repository in the directory of a project.
 const CHECKOUT: &str = "checkout";
 
@@ -113,13 +122,31 @@ impl Cache {
 
     /// Holds what came for those that come later, and lets go of the oldest.
     pub fn hold(&self, came: &Arrived) -> Result<(), WorktreeError> {
-        for (kind, commit) in [("base", &came.end.base), ("state", &came.carrier)] {
-            self.repository.set_ref(&format!("refs/tine-cache/{kind}-{commit}"), commit)?;
-        }
-        for (name, commit) in held(&self.repository)?.into_iter().skip(2 * STATES_MAX) {
-            if commit != came.end.base {
-                self.repository.delete_ref(&name)?;
-            }
+        self.hold_as("base", &came.end.base)?;
+        self.hold_as("state", &came.carrier)?;
+        self.let_go(|name| !is_whole(name), 2 * STATES_MAX, &came.end.base)
+    }
+
+    /// Holds a state that came whole, and that others which come later build on.
+    pub fn hold_whole(&self, came: &Arrived) -> Result<(), WorktreeError> {
+        self.hold_as(WHOLE, &came.carrier)?;
+        self.let_go(is_whole, WHOLES_MAX, &came.carrier)
+    }
+
+    fn hold_as(&self, kind: &str, commit: &Commit) -> Result<(), WorktreeError> {
+        self.repository.set_ref(&format!("{HELD}{kind}-{commit}"), commit)
+    }
+
+    /// Lets go of the oldest of some, but for one commit.
+    fn let_go(
+        &self,
+        among: impl Fn(&str) -> bool,
+        most: usize,
+        kept: &Commit,
+    ) -> Result<(), WorktreeError> {
+        let some = held(&self.repository)?.into_iter().filter(|(name, _)| among(name));
+        for (name, _) in some.skip(most).filter(|(_, commit)| commit != kept) {
+            self.repository.delete_ref(&name)?;
         }
         Ok(())
     }
@@ -187,9 +214,13 @@ fn lock(root: &Path, how: fn(&File) -> io::Result<()>) -> Result<File, WorktreeE
 /// Refs of states that are held, the newest first.
 fn held(repository: &Repository) -> Result<Vec<(String, Commit)>, WorktreeError> {
     let list = ["for-each-ref", "--sort=-creatordate", "--format=%(objectname) %(refname)"];
-    let said = repository.git().text(list.into_iter().chain(["refs/tine-cache/"]))?;
+    let said = repository.git().text(list.into_iter().chain([HELD]))?;
     let lines = said.lines().filter_map(|line| line.split_once(' '));
     lines.map(|(commit, name)| Ok((name.to_owned(), Commit::parse(commit)?))).collect()
+}
+
+fn is_whole(name: &str) -> bool {
+    name.strip_prefix(HELD).is_some_and(|kind| kind.starts_with(WHOLE))
 }
 
 fn used_ms(folder: &Path) -> i64 {

@@ -57,6 +57,9 @@ pub(crate) enum ClusterCommand {
     /// Show the servers, the workers and what waits for them
     #[command(after_help = examples::CLUSTER_STATUS, arg = trusts_nothing())]
     Status(JsonArgs),
+    /// Check the way to the servers, what they are set to, and who works there
+    #[command(after_help = examples::CLUSTER_DOCTOR, arg = trusts_nothing())]
+    Doctor(JsonArgs),
     /// Follow the runs that no process here follows
     #[command(hide = true, arg = trusts_nothing())]
     Attend,

@@ -8,10 +8,12 @@ use tine_fork::host::{Ids as _, SystemIds};
 use tine_nats::{BlobCache, Present};
 use tine_runtime::{RemoteWorker, RuntimeError, WorkerNews};
 use tine_tui::figures::plural;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ClusterCommand, JsonArgs, LimitArgs, WorkerCommandArgs};
-use crate::cluster::{connect, follow};
+use crate::cluster::{connect, follow, machine};
+use crate::commands::doctor;
 use crate::confine::of_cluster;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -69,6 +71,7 @@ pub(crate) async fn worker(context: &Context, args: WorkerCommandArgs) -> Result
         rules: rules(&context.config, &LimitArgs::default())?,
         confinement: of_cluster(context)?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        fetching: Mutex::default(),
         cluster,
     };
     let server = worker.cluster.server_version();
@@ -139,18 +142,10 @@ fn tell(news: &WorkerNews, json: bool) {
     output::say(&line);
 }
 
-/// The machine's name, as far as it can be part of a worker's.
-fn machine() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
-    let plain: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(30).collect();
-    let plain = plain.trim_matches('-');
-    if plain.is_empty() { "worker".to_owned() } else { plain.to_owned() }
-}
-
 pub(crate) async fn cluster(context: &Context, command: ClusterCommand) -> Result<u8, Failure> {
     match command {
         ClusterCommand::Status(args) => status(context, &args).await,
+        ClusterCommand::Doctor(args) => doctor::cluster(&context.config, args).await,
         ClusterCommand::Attend => follow(context).await,
     }
 }

@@ -1,6 +1,7 @@
 //! `tine doctor`: checks that everything tine needs is there, and says what it found. Asks no provider anything.
 
 mod checks;
+mod cluster;
 mod confinement;
 mod trial;
 mod trust;
@@ -120,13 +121,24 @@ pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result
     checks.push(checks::terminal());
     checks.push(trial::simulator(&directory).await);
 
+    report(checks, args)
+}
+
+/// `tine cluster doctor`
+pub(crate) async fn cluster(config: &Config, args: JsonArgs) -> Result<u8, Failure> {
+    let checks = cluster::checks(config).await?;
+    report(checks, args)
+}
+
+/// Prints the checks; the exit code says whether one has failed.
+fn report(checks: Vec<Check>, args: JsonArgs) -> Result<u8, Failure> {
     let ok = checks.iter().all(|check| check.status != Status::Failure);
+    let verdict = verdict(&checks);
     if args.json {
-        let verdict = verdict(&checks);
         output::json(&DoctorJson { ok, checks, verdict })?;
     } else {
         let text: String = checks.iter().map(line).collect();
-        output::write_out(&format!("{text}{}\n", verdict(&checks)))?;
+        output::write_out(&format!("{text}{verdict}\n"))?;
     }
     Ok(if ok { 0 } else { FAILED })
 }

@@ -78,6 +78,13 @@ Examples:
   tine cluster status
   tine cluster status --json | jq -r '.workers[].worker'";
 
+pub(crate) const CLUSTER_DOCTOR: &str = "\
+The code is 1 where a check has failed. It uploads 64 KiB and reads them back.
+
+Examples:
+  tine cluster doctor
+  tine cluster doctor --json | jq '.checks[] | select(.status != \"ok\")'";
+
 pub(crate) const WAIT: &str = "\
 The code is 0 once none of them runs, whatever became of them.
 

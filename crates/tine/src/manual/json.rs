@@ -185,7 +185,7 @@ pub(super) const JSON: Section = Section {
             r#"{"date","models":[{"model","default","available","price":{"input","read","write_short","write_long","output"} in USD per million tokens|null,"context_tokens","cache_short_seconds","cache_long_seconds","source"}]}; available says where the key is from or where it is served, and is null where nothing can be asked"#,
         ),
         (
-            "tine doctor",
+            "tine doctor, tine cluster doctor",
             r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}],"verdict"}"#,
         ),
         (

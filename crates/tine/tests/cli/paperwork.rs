@@ -113,6 +113,7 @@ fn the_manual_is_one_page() {
     .SS "tine gateway remove"
     .SS "tine worker"
     .SS "tine cluster status"
+    .SS "tine cluster doctor"
     .SS "tine away"
     .SS "tine dream"
     .SS "tine dream status"

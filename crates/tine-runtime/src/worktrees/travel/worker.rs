@@ -90,6 +90,29 @@ impl Runtime {
         made
     }
 
+    /// Takes a state that came whole into the cache of its project, where it is not there: those that come later build on it.
+    pub async fn unpack_whole(
+        &self,
+        agent: AgentId,
+        bundle: &Path,
+        state: &PackedState,
+        cache: &Path,
+    ) -> Result<(), RuntimeError> {
+        state.check()?;
+        let (bundle, wanted, root) = (bundle.to_owned(), state.clone(), cache.to_owned());
+        let now_ms = self.now_ms();
+        blocking(move || {
+            let carrier = Commit::parse(&wanted.carrier)?;
+            let like = (&carrier, &wanted.conventions);
+            let cache = Cache::open(&root, &wanted.project, like, now_ms)?;
+            let (repository, name) = (cache.repository(), name_of(agent)?);
+            let came = repository.arrive(&name, &bundle, &carrier)?;
+            cache.hold_whole(&came)?;
+            repository.forget_arrived(&name)
+        })
+        .await
+    }
+
     /// Removes the worktree of an agent that came from another machine, with all that is kept of it here; its project's objects stay in
     /// the cache. For when its work is at home. Refused where files of other repositories are inside, which are nowhere else.
     pub async fn forget_unpacked(&self, agent: AgentId) -> Result<(), RuntimeError> {

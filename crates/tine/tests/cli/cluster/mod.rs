@@ -1,5 +1,7 @@
 //! Forks on other machines: workers in homes of their own, through a real nats-server.
 
+mod storm;
+
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -37,17 +39,8 @@ impl Cluster {
         options: &[&str],
         variables: &[(&str, String)],
     ) -> Worker {
-        let home = Home::new();
-        home.near_model(SCENARIO);
-        home.write("config.toml", &format!("[cluster]\nlease = \"2s\"\n{settings}"));
-        let mut command = command(&home, &[["worker", "--json"].as_slice(), options].concat());
-        command.env("TINE_CLUSTER_URL", self.node.url());
-        command.envs(variables.iter().map(|(name, value)| (name, value)));
-        let printed = std::fs::File::create(home.path().join("news")).unwrap();
-        command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::null());
-        let worker = Worker { child: command.spawn().unwrap(), home };
-        worker.news("ready");
-        worker
+        let settings = format!("[cluster]\nlease = \"2s\"\n{settings}");
+        Worker::start(&self.node.url(), &settings, options, variables)
     }
 
     /// Runs a command of the machine that forks.
@@ -70,6 +63,21 @@ struct Worker {
 }
 
 impl Worker {
+    /// Starts a worker, and waits until the servers know of it.
+    fn start(url: &str, settings: &str, options: &[&str], variables: &[(&str, String)]) -> Self {
+        let home = Home::new();
+        home.near_model(SCENARIO);
+        home.write("config.toml", settings);
+        let mut command = command(&home, &[["worker", "--json"].as_slice(), options].concat());
+        command.env("TINE_CLUSTER_URL", url);
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        let printed = std::fs::File::create(home.path().join("news")).unwrap();
+        command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::null());
+        let worker = Self { child: command.spawn().unwrap(), home };
+        worker.news("ready");
+        worker
+    }
+
     /// All that it has told.
     fn told(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.home.path().join("news")).unwrap();
@@ -296,4 +304,41 @@ fn a_home_that_died_finds_the_report_when_it_is_back() {
     });
     let shown = cluster.ran(&home, &["show", "away"]);
     assert!(shown.stdout.contains("Scope: what was asked"), "{shown:?}");
+}
+
+/// The checks of `tine cluster doctor` that are not well, by name and status.
+fn unwell(cluster: &Cluster, home: &Home) -> Vec<(String, String)> {
+    let ran = cluster.ran(home, &["cluster", "doctor", "--json"]);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(told["ok"], ran.code == 0, "{ran:?}");
+    let checks = told["checks"].as_array().unwrap().iter();
+    let word = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    let pairs = checks.map(|check| (word(check, "name"), word(check, "status")));
+    pairs.filter(|(_, status)| status != "ok").collect()
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn the_doctor_says_what_a_cluster_lacks() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let named = |name: &str, status: &str| (name.to_owned(), status.to_owned());
+    assert_eq!(unwell(&cluster, &home), [named("workers", "warning")]);
+    // The servers keep the lease of whoever came first.
+    let worker = cluster.worker(&[]);
+    assert_eq!(unwell(&cluster, &home), []);
+    home.write("config.toml", "[cluster]\nlease = \"3s\"\n");
+    assert_eq!(unwell(&cluster, &home), [named("lease", "warning")]);
+    let start = ["task", "start", "base", "NOTHING", "--fork", "--on", "cluster:gpu", "--json"];
+    cluster.json(&home, &start);
+    until_some("the job", || {
+        let expected = [named("lease", "warning"), named("queue", "failure")];
+        (unwell(&cluster, &home) == expected).then_some(())
+    });
+    drop((worker, cluster.node));
+    let nobody = Ran::of(
+        home.tine(&["cluster", "doctor", "--json"]).env("TINE_CLUSTER_URL", "nats://127.0.0.1:9"),
+    );
+    assert_eq!(nobody.code, 1, "{nobody:?}");
+    assert!(nobody.stdout.contains("no NATS server answers"), "{nobody:?}");
 }
