@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{process, workspace};
+use crate::{nats, process, workspace};
 
 /// Runs the bench targets one by one: all, or those whose name contains `filter`.
 pub(crate) fn run(filter: Option<&str>) -> Result<()> {
@@ -12,7 +12,15 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         let chosen = |name: &str| filter.is_none_or(|filter| name.contains(filter));
         for bench in package.benches.iter().filter(|bench| chosen(&bench.name)) {
             any = true;
+            let needed = match nats::of_bench(&bench.name)? {
+                Ok(needed) => needed,
+                Err(why) => {
+                    eprintln!("==> NOT RUN: bench {}: {why}", bench.name);
+                    continue;
+                }
+            };
             let mut command = process::cargo();
+            command.envs(needed);
             // Named one by one: `--benches` would also build and start each library's unit tests.
             command.args(["bench", "--package", &package.name, "--bench", &bench.name]);
             if !bench.features.is_empty() {
