@@ -106,12 +106,13 @@ impl Attributes {
     }
 }
 
-/// Returns those of `files` whose bytes git would not give back. `git`: with an index that has every file.
+/// Returns those of `files` whose bytes git would not give back. `git`: with an index that has every file. `had_others`: whether the
+/// files may have had other attributes when git last read them. It does not read a file again because of that.
 pub(super) fn lost<'a>(
     repository: &Repository,
     git: &Git,
     scratch: &Scratch,
-    files: &[Regular<'a>],
+    (files, had_others): (&[Regular<'a>], bool),
 ) -> Result<Vec<Regular<'a>>, WorktreeError> {
     let (top, ends) = (repository.top(), line_ends(git)?);
     let attributes = attributes(git, files)?;
@@ -122,7 +123,7 @@ pub(super) fn lost<'a>(
     let converted: Vec<(Regular<'a>, Conversion)> = files
         .iter()
         .map(|file| (*file, of(file)))
-        .filter(|(_, it)| *it != Conversion::No)
+        .filter(|(_, it)| had_others || *it != Conversion::No)
         .collect();
     if converted.is_empty() {
         return Ok(Vec::new());
@@ -133,7 +134,8 @@ pub(super) fn lost<'a>(
     for ((file, conversion), blob_bytes) in converted.into_iter().zip(sizes) {
         let is_same_size = file.bytes == blob_bytes;
         match conversion {
-            Conversion::No => {}
+            Conversion::No if is_same_size => {}
+            Conversion::No => lost.push(file),
             // On the way in line ends only become shorter, and on the way out they stay.
             Conversion::ToLf if is_same_size => {}
             Conversion::ToCrlf

@@ -77,7 +77,10 @@ impl Repository {
             .filter(|(_, about)| about.is_file())
             .map(|(entry, about)| Regular { entry, bytes: about.size() })
             .collect();
-        let lost = lost(self, look.work, look.scratch, &regular)?;
+        let is_attributes = |line: &[u8]| line.ends_with(b".gitattributes");
+        let had_others = parts(look.listed).any(is_attributes)
+            || look.entries.iter().any(|entry| entry.path.ends_with(".gitattributes"));
+        let lost = lost(self, look.work, look.scratch, (&regular, had_others))?;
         note.flags = self.flags(look, &regular)?;
         let tree = if lost.is_empty() {
             look.work_tree.clone()

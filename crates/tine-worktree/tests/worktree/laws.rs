@@ -102,12 +102,12 @@ const SPARSE: [&[&str]; 3] = [&[], &["--no-cone", "/*", "!/dir/"], &["--cone", "
 #[derive(Debug)]
 pub(crate) struct Case {
     /// `core.autocrlf`.
-    auto: &'static str,
-    sparse: &'static [&'static str],
+    pub(crate) auto: &'static str,
+    pub(crate) sparse: &'static [&'static str],
     /// Each ends with a commit.
     pub(crate) commits: Vec<Vec<Step>>,
     /// Whether git has come to trust what it knows of the files.
-    settled: bool,
+    pub(crate) settled: bool,
     pub(crate) state: Vec<Step>,
     /// What the child does.
     pub(crate) work: Vec<Step>,

@@ -131,6 +131,23 @@ fn random_states_are_the_same_there_and_back() {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
+#[test]
+fn line_ends_stay_that_git_read_by_other_attributes() {
+    // Git has the file with line feeds, and does not read it again.
+    travels(Case {
+        auto: "false",
+        sparse: &[],
+        commits: vec![vec![
+            Step::Write(7, b"one\r\ntwo\nthree".to_vec()),
+            Step::Attributes("* text=auto\n"),
+        ]],
+        settled: false,
+        state: Vec::new(),
+        work: vec![Step::Attributes("")],
+        commit_work: false,
+    });
+}
+
 /// Bytes that no compression makes fewer.
 fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     let mut state = seed;
@@ -212,7 +229,8 @@ fn projects_that_were_not_used_for_long_go_but_none_with_a_worktree() {
     assert_eq!(trim(2, u64::MAX), 0);
     assert_eq!(trim(0, u64::MAX), 1, "the other one has a worktree");
     assert_eq!(trim(2, 0), 0);
-    there.remove(NOW_MS).unwrap();
+    // As where a worker dies: git knows of it still.
+    std::fs::remove_dir_all(there.repository().top()).unwrap();
     assert_eq!(trim(2, 0), 1);
     assert_eq!(Cache::commits(&away.root(), &Away::project(&one.repository())).unwrap(), []);
     assert!(Cache::commits(&away.root(), "../..").is_err());
