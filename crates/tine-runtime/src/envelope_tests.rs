@@ -13,7 +13,7 @@ use tine_model::{AgentId, Block, EntryId, Message, Role, ToolCallId};
 use crate::attach::AttachedFile;
 use crate::compact::preface_text;
 use crate::crew::{AgentDefinition, Definitions};
-use crate::prompt::{environment_note, moved_notice, system_prompt, worktree_notice};
+use crate::prompt::{environment_note, home_notice, moved_notice, system_prompt, worktree_notice};
 use crate::registry::{attributed, mail_body};
 use crate::shell::UserCommand;
 
@@ -62,6 +62,7 @@ fn frames(text: &str) -> Vec<(&'static str, String)> {
         ("merge note", note.to_string()),
         ("environment", environment_note(Path::new(text), &agents)),
         ("another directory", moved_notice(text, text)),
+        ("home again", home_notice(text)),
         ("instructions", system_prompt(Some(text))),
         ("worktree", worktree_notice((text, text), (text, text), None, &[], true)),
         (

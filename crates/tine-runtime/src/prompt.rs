@@ -89,6 +89,15 @@ pub(crate) fn moved_notice(directory: &str, before: &str) -> String {
     )
 }
 
+/// What an agent is told whose last run was on another machine.
+pub(crate) fn home_notice(directory: &str) -> String {
+    let directory = escape_frame_line(directory);
+    format!(
+        "<environment>\nWorking directory: {directory}\nWhat was done last was done on another machine, and the files that it worked on \
+        are here now: a path in its working directory stands for the same path in this one.\n</environment>"
+    )
+}
+
 /// What the first prompt of a lineage carries about its surroundings. It is part of a message, never of the head.
 pub fn environment_note(directory: &Path, agents: &Definitions) -> String {
     let directory = escape_frame_line(&directory.to_string_lossy());

@@ -25,7 +25,7 @@ use crate::live::{Entered, Stop};
 use crate::load::Loaded;
 use crate::permission::Permissions;
 use crate::prepared::Prepared;
-use crate::prompt::{environment_note, moved_notice};
+use crate::prompt::{environment_note, home_notice, moved_notice};
 use crate::queue::Queue;
 use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
@@ -472,6 +472,8 @@ impl Runtime {
                 None if history.is_empty() => {}
                 None => texts.extend(self.moved(record).await?),
             }
+        } else if self.is_home_again(record.id).await? {
+            texts.push(home_notice(&record.directory));
         }
         // The words come last, as a directive does.
         texts.extend(prompt.into_texts());
@@ -483,6 +485,14 @@ impl Runtime {
         let Some(parent) = record.parent else { return Ok(None) };
         let before = self.store().agent(parent).await?.directory;
         Ok((before != record.directory).then(|| moved_notice(&record.directory, &before)))
+    }
+
+    /// Returns true where the last request of an agent was sent from another machine.
+    async fn is_home_again(&self, agent: AgentId) -> Result<bool, RuntimeError> {
+        let run = self.store().remote_run(agent).await?;
+        let Some(ended_ms) = run.and_then(|run| run.ended_ms) else { return Ok(false) };
+        let last = self.store().recent_requests(agent, i64::MAX, 1).await?;
+        Ok(last.first().is_some_and(|request| request.started_ms <= ended_ms))
     }
 
     async fn require_something_to_send(&self, loaded: &Loaded) -> Result<(), RuntimeError> {

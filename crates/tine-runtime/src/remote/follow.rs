@@ -345,9 +345,9 @@ impl Following<'_> {
         self.report.turns = end.turns.max(self.report.requests.len() as u32);
         self.report.tool_uses = self.report.tool_uses.max(end.tool_uses);
         self.report.denials = end.denied.map(Denials::of_all_calls).unwrap_or_default();
-        self.report.reached = end.reached.and_then(|(cap, used, most)| {
-            Some(CapReached { cap: Cap::from_name(&cap)?, used, most })
-        });
+        if let Some(cap) = end.reached.as_deref().and_then(Cap::from_name) {
+            self.report.reached = self.reached(cap).await?;
+        }
         if let Some(files) = end.files.take() {
             let folder = Scratch::new()?;
             let bundle = folder.download("work.bundle", &self.elsewhere.cluster, files.bundle);
@@ -375,6 +375,18 @@ impl Following<'_> {
 }
 
 impl Following<'_> {
+    /// The cap that the run has reached, in numbers of the whole tree; the worker knows only what was left of it.
+    async fn reached(&self, cap: Cap) -> Result<Option<CapReached>, RuntimeError> {
+        let Some(budget) = self.runtime.store().budget(self.lease.agent).await? else {
+            return Ok(None);
+        };
+        let (most, used) = match cap {
+            Cap::Tokens => (budget.caps.tokens, budget.tokens),
+            _ => (budget.caps.micro_usd, budget.micro_usd),
+        };
+        Ok(most.map(|most| CapReached { cap, used, most }))
+    }
+
     /// Makes the worktree again in which the work is that has come back, as it stands for every other fork. Where that fails, the work is
     /// kept all the same.
     async fn show_work(&self) -> Result<(), RuntimeError> {

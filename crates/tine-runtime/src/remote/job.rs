@@ -419,8 +419,8 @@ pub(crate) struct EndText {
     pub(crate) tool_uses: u32,
     /// Why its last call was denied, where all were.
     pub(crate) denied: Option<String>,
-    /// The cap that was used up, and its value.
-    pub(crate) reached: Option<(String, u64, u64)>,
+    /// The cap that was used up, by its name.
+    pub(crate) reached: Option<String>,
     /// Its work.
     pub(crate) files: Option<Files>,
 }

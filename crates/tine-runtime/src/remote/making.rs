@@ -369,9 +369,7 @@ fn ended_of(report: &RunReport, files: Files) -> Ended {
         turns: report.turns,
         tool_uses: report.tool_uses,
         denied: report.denials.of_all().map(str::to_owned),
-        reached: report
-            .reached
-            .map(|reached| (reached.cap.as_str().to_owned(), reached.used, reached.most)),
+        reached: report.reached.map(|reached| reached.cap.as_str().to_owned()),
         files: Some(files),
     };
     let outcome = report.outcome.as_str().to_owned();

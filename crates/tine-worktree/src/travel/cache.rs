@@ -228,10 +228,13 @@ fn used_ms(folder: &Path) -> i64 {
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Returns true where git knows of a worktree, there or half made.
+/// Returns true where git knows of a worktree that is there, or half made. Those of runs whose worker died are gone with all that it had.
 fn has_worktrees(folder: &Path) -> bool {
     let known = fs::read_dir(folder.join(CHECKOUT).join(".git").join("worktrees"));
-    known.is_ok_and(|mut entries| entries.next().is_some())
+    known.into_iter().flatten().flatten().any(|entry| {
+        let place = wary::note(&entry.path().join("gitdir")).ok();
+        place.is_none_or(|place| crate::git::path(place.trim_ascii_end()).exists())
+    })
 }
 
 fn bytes_of(folder: &Path) -> io::Result<u64> {

@@ -143,6 +143,12 @@ mod smoke {
         let picked = cluster.ran(&home, &["cherry-pick", &commit]);
         assert_eq!(picked.code, 0, "{picked:?}");
 
+        // Whoever goes on here is told where the files are that it wrote there.
+        let again = cluster.ran(&home, &["run", "--resume", &one, "NOTHING"]);
+        assert_eq!(again.code, 0, "{again:?}");
+        let shown = cluster.ran(&home, &["show", &one]).stdout;
+        assert_eq!(shown.matches("What was done last was done on another machine").count(), 1);
+
         // Rows, too: the log, and what it has cost.
         let shown = cluster.json(&home, &["show", &one, "--json"]);
         assert!(shown.to_string().contains("made.txt"), "{shown}");
