@@ -166,6 +166,16 @@ impl Cluster {
         Ok(self.label(hash).await?.ok_or(ClusterError::Gone(hash))?.time.into())
     }
 
+    /// Removes a blob of one part.
+    pub(crate) async fn forget(&self, hash: BlobHash) -> Result<(), ClusterError> {
+        let failed = |error| ClusterError::server("remove a blob", error);
+        for name in [hash.to_string(), format!("{hash}.0")] {
+            let purge = self.blobs().purge().filter(format!("agent.blob.{name}"));
+            purge.await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
     async fn label(&self, hash: BlobHash) -> Result<Option<StreamMessage>, ClusterError> {
         self.message(hash.to_string()).await
     }

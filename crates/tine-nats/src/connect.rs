@@ -25,6 +25,9 @@ pub const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Most bytes of each of the streams of events and of blobs. What is oldest goes first.
 const STREAM_BYTES_MAX: i64 = 4 << 30;
 
+/// The least that is asked for where a server has not so much.
+const STREAM_BYTES_MIN: i64 = 64 << 20;
+
 /// Most jobs that wait.
 const JOBS_MAX: i64 = 100_000;
 
@@ -36,6 +39,9 @@ const NOT_CLUSTERED: u64 = 10_074;
 
 /// The code where a cluster has too few servers.
 const TOO_FEW_PEERS: u64 = 10_005;
+
+/// The code where a server has not as much on its disk, or an account may not have it.
+const NO_STORAGE: u64 = 10_047;
 
 /// The way to the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,22 +69,27 @@ impl Settings {
         Self { url: url.into(), credentials: None, nkey: None, ca: None, lease: Self::LEASE }
     }
 
+    /// The addresses one by one.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.url.split(',').map(str::trim).filter(|address| !address.is_empty())
+    }
+
     /// The addresses without what is secret in them.
     pub fn shown(&self) -> String {
-        let addresses = self.url.split(',').map(|address| match address.trim().rsplit_once('@') {
+        let addresses = self.addresses().map(|address| match address.rsplit_once('@') {
             Some((before, host)) => {
                 let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://"));
                 format!("{}{host}", scheme.unwrap_or_default())
             }
-            None => address.trim().to_owned(),
+            None => address.to_owned(),
         });
         addresses.collect::<Vec<_>>().join(",")
     }
 
     /// Returns true where all addresses are those of this machine to itself.
     pub fn is_loopback(&self) -> bool {
-        self.url.split(',').all(|address| {
-            let address: Result<ServerAddr, _> = address.trim().parse();
+        self.addresses().all(|address| {
+            let address: Result<ServerAddr, _> = address.parse();
             address.is_ok_and(|address| match address.host().parse::<IpAddr>() {
                 Ok(ip) => ip.is_loopback(),
                 Err(_) => address.host() == "localhost",
@@ -128,6 +139,8 @@ pub struct Cluster(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
+    /// The lease that the servers keep: that of whoever set them up.
+    lease: Duration,
     client: Client,
     /// Counts the times that the servers were reached.
     connections: watch::Receiver<u64>,
@@ -150,7 +163,7 @@ impl Cluster {
     /// Connects, and makes the streams that are not there. `name` is how the servers' own tools list the connection.
     pub async fn connect(settings: Settings, name: &str) -> Result<Self, ClusterError> {
         let addresses: Result<Vec<ServerAddr>, _> =
-            settings.url.split(',').map(|address| address.trim().parse()).collect();
+            settings.addresses().map(str::parse::<ServerAddr>).collect();
         let addresses =
             addresses.map_err(|source| ClusterError::Url { url: settings.shown(), source })?;
         let (counted, connections) = watch::channel(0);
@@ -204,14 +217,32 @@ impl Cluster {
             .await?;
         let flights = made.bucket(FLIGHTS, settings.lease).await?;
         let workers = made.bucket(WORKERS, settings.lease).await?;
-        let inner =
-            Inner { settings, client, connections, context, jobs, forks, blobs, flights, workers };
+        let kept = workers.status().await;
+        let kept = kept.map_err(|error| ClusterError::server("tell of its leases", error))?;
+        let lease = kept.max_age();
+        let inner = Inner {
+            settings,
+            lease,
+            client,
+            connections,
+            context,
+            jobs,
+            forks,
+            blobs,
+            flights,
+            workers,
+        };
         Ok(Self(Arc::new(inner)))
     }
 
     /// Returns the way to the servers.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// The lease that counts: that of whoever set the servers up, which may be another than in the settings.
+    pub fn lease(&self) -> Duration {
+        self.0.lease
     }
 
     /// The version of the server that answers.
@@ -301,14 +332,22 @@ impl Made<'_> {
         if let Ok(found) = self.context.get_stream(&name).await {
             return Ok(found);
         }
-        let replicated = Config { num_replicas: REPLICAS, ..config.clone() };
-        let made = match self.context.create_stream(replicated).await {
-            Err(error) if wants_fewer(&error) => {
-                self.context.create_stream(Config { num_replicas: 1, ..config }).await
+        let mut config = Config { num_replicas: REPLICAS, ..config };
+        loop {
+            match self.context.create_stream(config.clone()).await {
+                Ok(made) => return Ok(made),
+                Err(error)
+                    if config.num_replicas > 1 && is(&error, &[NOT_CLUSTERED, TOO_FEW_PEERS]) =>
+                {
+                    config.num_replicas = 1;
+                }
+                // The server sets the whole of it aside at once.
+                Err(error) if config.max_bytes > STREAM_BYTES_MIN && is(&error, &[NO_STORAGE]) => {
+                    config.max_bytes /= 4;
+                }
+                Err(error) => return Err(ClusterError::stream(name, error)),
             }
-            made => made,
-        };
-        made.map_err(|source| ClusterError::stream(name, source))
+        }
     }
 
     /// A bucket whose keys go after `ttl`: made as a stream, because servers before 2.10 say less of themselves than the client wants to
@@ -329,10 +368,10 @@ impl Made<'_> {
     }
 }
 
-/// Returns true where a stream was refused because there are not as many servers as replicas.
-fn wants_fewer(error: &async_nats::jetstream::context::CreateStreamError) -> bool {
+/// Returns true where a stream was refused with one of these codes.
+fn is(error: &async_nats::jetstream::context::CreateStreamError, codes: &[u64]) -> bool {
     use async_nats::jetstream::context::CreateStreamErrorKind::JetStream;
-    matches!(error.kind(), JetStream(error) if [NOT_CLUSTERED, TOO_FEW_PEERS].contains(&error.error_code().0))
+    matches!(error.kind(), JetStream(error) if codes.contains(&error.error_code().0))
 }
 
 #[cfg(test)]

@@ -67,6 +67,9 @@ pub enum ClusterError {
     /// Another worker has the run now: nothing that this one writes counts any more.
     #[error("another worker has this run now")]
     Fenced,
+    /// The servers have lost what they kept of a run.
+    #[error("the servers know nothing more of this run: they have lost what they kept of it")]
+    Forgotten,
     /// The run has ended: there is nothing to do.
     #[error("this run has ended")]
     Ended,

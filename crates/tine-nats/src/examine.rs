@@ -52,18 +52,16 @@ impl Cluster {
         let (blob_in, clocks_apart) = self.probe().await?;
         let info = self.client().server_info();
         let settings = self.settings();
-        let status = self.workers().status().await;
-        let status = status.map_err(|error| ClusterError::server("tell of its leases", error))?;
         Ok(Examination {
             status: self.status().await?,
             has_login: info.auth_required,
             is_encrypted: info.tls_required
                 || settings.ca.is_some()
-                || settings.url.split(',').all(|address| address.trim().starts_with("tls://")),
+                || settings.addresses().all(|address| address.starts_with("tls://")),
             name: info.cluster,
             payload_bytes_max: info.max_payload,
             storage_bytes_max,
-            lease: status.max_age(),
+            lease: self.lease(),
             waiting: self.waiting(kind).await?,
             answered_in,
             blob_in,
@@ -94,6 +92,7 @@ impl Cluster {
         self.get(hash).await?;
         let blob_in = begun.elapsed();
         let stored = self.stored_at(hash).await?;
+        self.forget(hash).await?;
         let ahead = stored.duration_since(after).unwrap_or_default();
         let behind = before.duration_since(stored).unwrap_or_default();
         Ok((blob_in, ahead.max(behind)))

@@ -70,7 +70,7 @@ impl Cluster {
 impl Leader {
     /// Keeps the place while the prefix is written, until this is dropped, which may be at any time.
     pub async fn hold(&mut self) {
-        let lease = self.cluster.settings().lease;
+        let lease = self.cluster.lease();
         loop {
             tokio::time::sleep(lease / 4).await;
             self.is_renewing = true;

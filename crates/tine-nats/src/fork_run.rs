@@ -249,6 +249,7 @@ fn is_passing(error: &ClusterError) -> bool {
         | ClusterError::Gone(_)
         | ClusterError::Corrupt(_)
         | ClusterError::Label(_)
+        | ClusterError::Forgotten
         | ClusterError::Ended => false,
         ClusterError::Url { .. }
         | ClusterError::Credentials { .. }

@@ -191,7 +191,7 @@ impl NatsForkWorker {
             if let Err(error) = self.cluster.tell_presence(&present).await {
                 tracing::debug!(error = in_full(&error), "the servers are not told of a worker");
             }
-            tokio::time::sleep(self.cluster.settings().lease / PRESENCE).await;
+            tokio::time::sleep(self.cluster.lease() / PRESENCE).await;
         }
     }
 }

@@ -32,6 +32,9 @@ const LOOK: Duration = Duration::from_millis(300);
 /// The longest wait for one job, where it looks into one.
 const WAIT: Duration = Duration::from_secs(1);
 
+/// The time after which a worker looks whether the servers know its queues still.
+const SEEN_EVERY: Duration = Duration::from_secs(10);
+
 /// Most characters of a label.
 const LABEL_MAX: usize = 40;
 
@@ -73,6 +76,21 @@ fn check<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(), ClusterErro
 impl Cluster {
     /// Puts a job into its queue; one that is there already is not put there twice. Returns the number of bytes.
     pub async fn submit(&self, job: &Job) -> Result<usize, ClusterError> {
+        Ok(self.place(job).await?.1)
+    }
+
+    /// Takes a job out of its queue that nobody is to begin any more.
+    pub async fn withdraw(&self, job: &Job) -> Result<(), ClusterError> {
+        // The servers know by its name that it is there already, and say where.
+        let (number, _) = self.place(job).await?;
+        if let Err(error) = self.jobs().delete_message(number).await {
+            tracing::debug!(%error, "a job was gone");
+        }
+        Ok(())
+    }
+
+    /// Puts a job into its queue, unless it is there. Returns the server's number of it, and the number of its bytes.
+    async fn place(&self, job: &Job) -> Result<(u64, usize), ClusterError> {
         check([job.kind.as_str(), job.label.as_str()])?;
         let failed = |error| ClusterError::server("keep a job", error);
         let bytes = serde_json::to_vec(job)
@@ -81,16 +99,20 @@ impl Cluster {
         let message = PublishMessage::build().payload(bytes.into()).message_id(job.run.to_string());
         let subject = format!("agent.job.{}.{}", job.kind, job.label);
         let sent = self.context().send_publish(subject, message).await.map_err(failed)?;
-        sent.await.map_err(failed)?;
-        Ok(length)
+        let acked = sent.await.map_err(failed)?;
+        Ok((acked.sequence, length))
     }
 }
 
 /// The queues of one kind of work that a worker takes jobs from.
 pub struct Queue {
     cluster: Cluster,
+    kind: String,
+    labels: Vec<String>,
     consumers: Vec<PullConsumer>,
     next: usize,
+    /// When the servers were last seen to know the queues.
+    seen: Instant,
 }
 
 impl Queue {
@@ -101,6 +123,23 @@ impl Queue {
         labels: &[String],
     ) -> Result<Self, ClusterError> {
         check(labels.iter().map(String::as_str).chain([kind]))?;
+        let consumers = Self::consumers(cluster, kind, labels).await?;
+        let (cluster, labels) = (cluster.clone(), labels.to_vec());
+        Ok(Self {
+            cluster,
+            kind: kind.to_owned(),
+            labels,
+            consumers,
+            next: 0,
+            seen: Instant::now(),
+        })
+    }
+
+    async fn consumers(
+        cluster: &Cluster,
+        kind: &str,
+        labels: &[String],
+    ) -> Result<Vec<PullConsumer>, ClusterError> {
         let mut consumers = Vec::new();
         for label in labels.iter().map(String::as_str).chain([ANY]) {
             let name = format!("{kind}-{label}");
@@ -108,7 +147,7 @@ impl Queue {
                 durable_name: Some(name.clone()),
                 filter_subject: format!("agent.job.{kind}.{label}"),
                 ack_policy: AckPolicy::Explicit,
-                ack_wait: cluster.settings().lease,
+                ack_wait: cluster.lease(),
                 ..Config::default()
             };
             let opened = cluster.jobs().get_or_create_consumer(&name, config).await;
@@ -116,7 +155,7 @@ impl Queue {
                 opened.map_err(|error| ClusterError::server("open the queue of jobs", error))?,
             );
         }
-        Ok(Self { cluster: cluster.clone(), consumers, next: 0 })
+        Ok(consumers)
     }
 
     /// Waits a while for a job; `None` where none came. Not to be dropped before it returns: a job that is handed over at that moment
@@ -125,6 +164,11 @@ impl Queue {
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
             ClusterError::server("hand over a job", error)
         };
+        // Servers that have lost what they kept say nothing else than those that have no job.
+        if self.seen.elapsed() >= SEEN_EVERY {
+            self.consumers = Self::consumers(&self.cluster, &self.kind, &self.labels).await?;
+            self.seen = Instant::now();
+        }
         let wait = if self.consumers.len() == 1 { WAIT } else { LOOK };
         let consumer = &self.consumers[self.next % self.consumers.len()];
         self.next += 1;
@@ -165,7 +209,7 @@ impl HeldJob {
     /// Tells of the job until this is dropped. Cancels `lost` when the servers have not heard of it for as long as its lease: then
     /// another worker has it, or nobody can know.
     pub async fn beat(&self, lost: &CancellationToken) {
-        let lease = self.cluster.settings().lease;
+        let lease = self.cluster.lease();
         let mut heard = Instant::now();
         loop {
             tokio::time::sleep(lease / BEATS).await;

@@ -163,6 +163,20 @@ async fn last_event(
     }
 }
 
+/// Refuses a record of which the servers do not have any more what was read before, up to `after`.
+async fn check_known(cluster: &Cluster, run: ForkRunId, after: u64) -> Result<(), ClusterError> {
+    if after == 0 {
+        return Ok(());
+    }
+    match last_event(cluster, run).await {
+        Ok(last) if last.as_ref().is_none_or(|(_, last)| last.sequence < after) => {
+            Err(ClusterError::Forgotten)
+        }
+        // Whoever cannot know waits.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// An item of a run's record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
@@ -195,6 +209,7 @@ impl Events {
     }
 
     /// The next event; waits for it, however long the servers are away. May be dropped at any time: nothing is lost by that.
+    /// [`ClusterError::Forgotten`] where the servers have lost what was read before.
     pub async fn next(&mut self) -> Result<Read, ClusterError> {
         loop {
             if let Some(next) = &mut self.next {
@@ -218,7 +233,10 @@ impl Events {
             let open = match &mut self.open {
                 Some(open) => open,
                 None => match self.cluster.follow(events_of(self.run)).await {
-                    Ok(open) => self.open.insert(open),
+                    Ok(open) => {
+                        check_known(&self.cluster, self.run, self.after).await?;
+                        self.open.insert(open)
+                    }
                     Err(error) => {
                         tracing::debug!(%error, "the record of a run is read again");
                         tokio::time::sleep(RETRY).await;

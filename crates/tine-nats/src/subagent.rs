@@ -194,7 +194,7 @@ impl Followed {
         let (mut aborted, mut is_told) = (None, false);
         let end = loop {
             let wait_max = match self.so_far.has_begun {
-                true => self.cluster.settings().lease + END_MAX,
+                true => self.cluster.lease() + END_MAX,
                 false => UNBEGUN_END_MAX,
             };
             let patience = aborted.map(|aborted: Instant| aborted + wait_max);

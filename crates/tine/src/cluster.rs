@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tine_guard::{PermissionMode, Rules};
+use tine_model::AgentId;
 use tine_nats::{Cluster, Settings};
 use tine_runtime::{Elsewhere, Permissions, QueuePolicy, RunOptions, RuntimeError};
 use tokio::time::Instant;
@@ -116,6 +117,27 @@ pub(crate) async fn attend(context: &Context) -> Result<(), Failure> {
             break;
         }
         tokio::time::sleep(ATTENDED_LOOK).await;
+    }
+    Ok(())
+}
+
+/// Tells the workers of agents that were killed here; says so where they cannot be told.
+pub(crate) async fn let_go(context: &Context, dead: &[AgentId]) -> Result<(), Failure> {
+    let away = context.runtime.with_remotes(dead).await?;
+    if away.is_empty() {
+        return Ok(());
+    }
+    let told = async {
+        let cluster = connect(&context.config, "tine").await?;
+        let elsewhere = Elsewhere::new(cluster, None, machine());
+        Ok::<_, Failure>(context.runtime.let_go_of(&elsewhere, &away).await?)
+    };
+    if told.await.is_err() {
+        let names: Vec<String> = away.iter().map(AgentId::short).collect();
+        output::say(&format!(
+            "note: what {} does on other machines goes on for now: the servers do not answer; `tine ps` tells them later",
+            names.join(" and ")
+        ));
     }
     Ok(())
 }

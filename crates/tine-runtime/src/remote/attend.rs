@@ -14,6 +14,12 @@ use crate::run_options::RunOptions;
 use crate::runtime::Runtime;
 
 impl Runtime {
+    /// Of these agents those whose runs are under way on other machines.
+    pub async fn with_remotes(&self, agents: &[AgentId]) -> Result<Vec<AgentId>, RuntimeError> {
+        let open = self.store().open_remotes().await?;
+        Ok(open.iter().map(|run| run.agent).filter(|agent| agents.contains(agent)).collect())
+    }
+
     /// The agents whose runs are under way on other machines while no process here follows them.
     pub async fn unattended_remotes(&self) -> Result<Vec<AgentId>, RuntimeError> {
         let mut unattended = Vec::new();
@@ -53,11 +59,26 @@ impl Runtime {
         Ok(())
     }
 
+    /// Stops the runs elsewhere of agents that were killed here.
+    pub async fn let_go_of(
+        &self,
+        elsewhere: &Elsewhere,
+        dead: &[AgentId],
+    ) -> Result<(), RuntimeError> {
+        for agent in dead {
+            if let Some(run) = self.open_remote(*agent).await? {
+                self.let_go(elsewhere, &run).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Stops the run of an agent that was killed here.
     async fn let_go(&self, elsewhere: &Elsewhere, run: &RemoteRun) -> Result<(), RuntimeError> {
         let job: Job = serde_json::from_str(&run.detail).map_err(RuntimeError::RemoteForm)?;
         let kind = StopKind::Hard.as_str().to_owned();
         elsewhere.cluster.order(job.run, &Order::Stop { kind }).await?;
+        elsewhere.cluster.withdraw(&job).await?;
         Ok(self.store().end_remote(run.agent, &run.run, self.now_ms()).await?)
     }
 

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::run::{Observer as _, RunEvent, RunReport};
+use tine_fork::run::{Observer as _, RunEvent, RunLimits, RunReport};
 use tine_fork::tools::Denials;
-use tine_model::{AgentState, Block, Cap, CapReached, Message, Outcome, Role, Spent, StopKind};
+use tine_model::{
+    AgentId, AgentState, Block, Cap, CapReached, Message, Outcome, Role, Spent, StopKind, in_full,
+};
 use tine_nats::event::{Ended, Event, Happened, ToolState};
 use tine_nats::{ClusterError, Events, Job, Order, Read, Record};
 use tine_store::{Lease, RemoteRun, StoreError, TakeIn};
@@ -14,6 +16,7 @@ use tokio::time::Instant;
 
 use super::Elsewhere;
 use super::job::{EndText, EntryText, RequestText};
+use super::making::failed;
 use super::questions::Waiting;
 use super::scratch::Scratch;
 use crate::error::RuntimeError;
@@ -29,6 +32,16 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The time in which a worker should have obeyed a hard stop. After it the run is ended here, and whatever the worker writes is refused.
 const OBEY: Duration = Duration::from_secs(5);
 
+/// The time after which a job that nobody has begun is put into its queue again: servers may lose what they keep.
+const SUBMIT_EVERY: Duration = Duration::from_secs(10);
+
+/// The time in which the servers should have taken in that the run is ended here; longer than they take to find a new leader. After it
+/// the run is ended without them.
+const TAKE_IN: Duration = Duration::from_secs(30);
+
+/// The time that a worker may have beyond that of the run, to end it and to send its work.
+const TIME_OVER: Duration = Duration::from_secs(60);
+
 /// The name of this machine in the records of runs that it ends itself.
 const HOME: &str = "home";
 
@@ -43,6 +56,7 @@ impl Runtime {
         let Prepared { mut loaded, lease, label, entered, .. } = prepared;
         // What it works on has to be there, to go and to come back.
         self.home(&loaded.record, Cause::Run).await?;
+        let options = &self.within_tree_time(lease.agent, options).await?;
         let run = match self.open_remote(lease.agent).await? {
             Some(run) => run,
             None => {
@@ -60,8 +74,10 @@ impl Runtime {
             job: serde_json::from_str(&run.detail).map_err(RuntimeError::RemoteForm)?,
             run,
             waiting,
-            is_submitted: false,
+            submitted: None,
+            has_begun: false,
             told: Told::default(),
+            time: options.limits.time,
             time_up: options.limits.time.map(|time| Instant::now() + time),
             caps: Vec::new(),
             seen: None,
@@ -85,10 +101,26 @@ impl Runtime {
         }
     }
 
+    /// The options with what is left of the tree's time as a limit of the run: nobody there knows when the tree began.
+    async fn within_tree_time(
+        &self,
+        agent: AgentId,
+        options: &RunOptions,
+    ) -> Result<RunOptions, RuntimeError> {
+        let budget = self.store().budget(agent).await?;
+        let left = budget.and_then(|budget| {
+            let most = budget.caps.get(Cap::Time)?;
+            let used = budget.used(Cap::Time, self.now_ms());
+            Some(Duration::from_millis(most.saturating_sub(used)))
+        });
+        let time = options.limits.time.into_iter().chain(left).min();
+        Ok(RunOptions { limits: RunLimits { time, ..options.limits }, ..options.clone() })
+    }
+
     /// The run of an agent that is under way elsewhere.
     pub(crate) async fn open_remote(
         &self,
-        agent: tine_model::AgentId,
+        agent: AgentId,
     ) -> Result<Option<RemoteRun>, RuntimeError> {
         let run = self.store().remote_run(agent).await?;
         Ok(run.filter(|run| run.ended_ms.is_none()))
@@ -110,10 +142,14 @@ struct Following<'a> {
     job: Job,
     run: RemoteRun,
     waiting: Waiting<'a>,
-    /// Whether the job is in its queue, or was.
-    is_submitted: bool,
+    /// When the job was last put into its queue.
+    submitted: Option<Instant>,
+    /// Whether anything was heard of the run.
+    has_begun: bool,
     told: Told,
-    /// When the run has taken too long, where no worker has begun it by then.
+    /// The longest time that it may take.
+    time: Option<Duration>,
+    /// When it is ended here, because it has taken too long.
     time_up: Option<Instant>,
     /// The most that the run may use, as the worker knows it.
     caps: Vec<(String, u64)>,
@@ -138,11 +174,14 @@ impl Following<'_> {
         let ended = loop {
             // All branches are cancel-safe.
             let read = tokio::select! {
-                read = events.next() => read?,
-                _ = looks.tick() => {
-                    self.look(stop).await?;
-                    continue;
-                }
+                read = events.next() => match read {
+                    Err(error @ ClusterError::Forgotten) => break failed(in_full(&error)),
+                    read => read?,
+                },
+                _ = looks.tick() => match self.look(stop).await? {
+                    Some(ended) => break ended,
+                    None => continue,
+                },
             };
             match read {
                 Read::Missed { from, to } => {
@@ -162,8 +201,8 @@ impl Following<'_> {
         self.ended(ended).await
     }
 
-    /// Does what is asked of the run here.
-    async fn look(&mut self, stop: &Stop) -> Result<(), RuntimeError> {
+    /// Does what is asked of the run here. Returns its end, where the servers cannot be told of it.
+    async fn look(&mut self, stop: &Stop) -> Result<Option<Ended>, RuntimeError> {
         let asked = match stop.cancel.is_cancelled() {
             true => Some(stop.asked().unwrap_or(StopKind::Hard)),
             false => stop.asked(),
@@ -182,15 +221,33 @@ impl Following<'_> {
         // While the servers are away, the run goes on; they are told later.
         if let Err(error) = self.give_orders().await {
             tracing::warn!(%error, "a run elsewhere cannot be told of an order");
+            return self.ended_alone().await;
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// The end of a run that should have ended long ago, while the servers are away.
+    async fn ended_alone(&self) -> Result<Option<Ended>, RuntimeError> {
+        let is_over =
+            |until: Option<Instant>| until.is_some_and(|until| until.elapsed() >= TAKE_IN);
+        let outcome = match (is_over(self.told.until), is_over(self.time_up)) {
+            (true, _) => Outcome::Aborted,
+            (false, true) => Outcome::TimedOut,
+            (false, false) => return Ok(None),
+        };
+        let text = "The servers could not be told of the end of this run: its worker may go on for a while, and nothing more of it comes here.";
+        let notice = crate::codec::notice_row(text, self.runtime.now_ms());
+        self.runtime.store().append(self.lease.agent, self.lease.fence, &[notice]).await?;
+        let outcome = outcome.as_str().to_owned();
+        Ok(Some(Ended { outcome, error: None, detail: serde_json::Value::Null }))
     }
 
     /// Gives what the servers do not have yet: the job at first, which they take in once, and then orders.
     async fn give_orders(&mut self) -> Result<(), ClusterError> {
-        if !self.is_submitted {
+        let is_due = self.submitted.is_none_or(|last| last.elapsed() >= SUBMIT_EVERY);
+        if is_due && !self.has_begun {
             self.elsewhere.cluster.submit(&self.job).await?;
-            self.is_submitted = true;
+            self.submitted = Some(Instant::now());
         }
         while let Some(order) = self.outbox.front() {
             self.elsewhere.cluster.order(self.job.run, order).await?;
@@ -200,7 +257,7 @@ impl Following<'_> {
             self.end_here(&Outcome::Aborted).await?;
             self.told.until = None;
         }
-        // From its beginning on, the worker keeps the time.
+        // From its beginning on, the worker keeps the time, if it lives.
         if self.time_up.is_some_and(|time_up| Instant::now() >= time_up) {
             self.end_here(&Outcome::TimedOut).await?;
             self.time_up = None;
@@ -220,7 +277,12 @@ impl Following<'_> {
         };
         let outcome = outcome.as_str().to_owned();
         let ended = Ended { outcome, error: None, detail: serde_json::Value::Null };
-        record.write(&Happened::Ended(ended), now_ms).await
+        record.write(&Happened::Ended(ended), now_ms).await?;
+        // Its end stands in the record: a worker that finds the job begins nothing.
+        if let Err(error) = cluster.withdraw(&self.job).await {
+            tracing::debug!(%error, "a job that has ended stays in its queue");
+        }
+        Ok(())
     }
 
     /// Tells the worker what is left of the caps of the tree, where others have used of them.
@@ -267,6 +329,7 @@ impl Following<'_> {
     ) -> Result<Option<Ended>, RuntimeError> {
         // What was taken in before a restart of this process is counted again, and told to nobody.
         let is_new = event.sequence > self.run.position;
+        self.has_begun = true;
         let tell = |event: RunEvent| {
             if is_new {
                 tell(event)
@@ -311,7 +374,7 @@ impl Following<'_> {
             }
             Happened::Ended(ended) => return Ok(Some(ended)),
             Happened::Started(_) => {
-                self.time_up = None;
+                self.time_up = self.time.map(|time| Instant::now() + time + TIME_OVER);
                 if is_new && event.attempt > 1 {
                     // Whoever asked is gone; the one that goes on asks again.
                     self.waiting.clear();
@@ -348,6 +411,14 @@ impl Following<'_> {
         if let Some(cap) = end.reached.as_deref().and_then(Cap::from_name) {
             self.report.reached = self.reached(cap).await?;
         }
+        // The time of the tree is a limit of the run there.
+        if self.report.outcome == Outcome::TimedOut
+            && let Some(reached) = self.reached(Cap::Time).await?
+            && reached.used >= reached.most
+        {
+            self.report.outcome = Outcome::BudgetExhausted;
+            self.report.reached = Some(reached);
+        }
         if let Some(files) = end.files.take() {
             let folder = Scratch::new()?;
             let bundle = folder.download("work.bundle", &self.elsewhere.cluster, files.bundle);
@@ -380,11 +451,8 @@ impl Following<'_> {
         let Some(budget) = self.runtime.store().budget(self.lease.agent).await? else {
             return Ok(None);
         };
-        let (most, used) = match cap {
-            Cap::Tokens => (budget.caps.tokens, budget.tokens),
-            _ => (budget.caps.micro_usd, budget.micro_usd),
-        };
-        Ok(most.map(|most| CapReached { cap, used, most }))
+        let used = budget.used(cap, self.runtime.now_ms());
+        Ok(budget.caps.get(cap).map(|most| CapReached { cap, used, most }))
     }
 
     /// Makes the worktree again in which the work is that has come back, as it stands for every other fork. Where that fails, the work is

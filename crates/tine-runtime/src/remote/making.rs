@@ -39,9 +39,6 @@ fn taken_over(directory: &str) -> String {
     )
 }
 
-/// Told of a run whose worker was lost between its last words and its end.
-const WORK_LOST: &str = "the machine that had this run was lost before its files came home; what it said and did is in the log";
-
 /// Limits of the cache of projects: a machine that builds for many keeps the last ones.
 const PROJECTS: CacheLimits = CacheLimits { projects_max: 64, bytes_max: 20 << 30 };
 
@@ -232,14 +229,11 @@ impl RemoteWorker {
         let prompt = match begins {
             Begins::With(prompt) => prompt,
             Begins::Again { turns, has_worked } => {
-                if let Some(last) = last_words(&loaded) {
+                if let Some(last) = last_words(&loaded).filter(|_| !has_worked) {
                     // Its end alone was not told.
                     runtime.give_back(&lease).await?;
-                    let outcome = match has_worked {
-                        true => Outcome::Failed(WORK_LOST.to_owned()),
-                        false => Outcome::Completed,
-                    };
-                    return Ok(RunReport { messages: vec![last], ..RunReport::empty(outcome) });
+                    let report = RunReport::empty(Outcome::Completed);
+                    return Ok(RunReport { messages: vec![last], ..report });
                 }
                 options.limits.turns = options.limits.turns.saturating_sub(turns);
                 let (body, now_ms) = (taken_over(&record.directory), runtime.now_ms());

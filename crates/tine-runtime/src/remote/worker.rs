@@ -170,7 +170,7 @@ impl RemoteWorker {
             if let Err(error) = self.cluster.tell_presence(&present).await {
                 tracing::debug!(%error, "the servers do not know of this worker");
             }
-            tokio::time::sleep(self.cluster.settings().lease / 4).await;
+            tokio::time::sleep(self.cluster.lease() / 4).await;
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tine_fork::host::{Ids as _, SystemIds};
 use tine_nats::{BlobCache, Present};
 use tine_runtime::{RemoteWorker, RuntimeError, WorkerNews};
-use tine_tui::figures::plural;
+use tine_tui::figures::{plural, span};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +75,13 @@ pub(crate) async fn worker(context: &Context, args: WorkerCommandArgs) -> Result
         cluster,
     };
     let server = worker.cluster.server_version();
+    let (lease, set) = (worker.cluster.lease(), worker.cluster.settings().lease);
+    if lease != set {
+        let [lease, set] = [lease, set].map(|lease| span(lease.as_millis() as u64));
+        output::say(&format!(
+            "note: the servers' lease is {lease}, which counts, and cluster.lease is {set}"
+        ));
+    }
     let json = args.json.json;
     let ready = NewsShape::Ready { worker: &name, labels: &args.labels, jobs, server: &server };
     if json {

@@ -8,7 +8,7 @@ use tine_runtime::{KillSpec, Receipt};
 
 use crate::ask::{a_person_is_there, agrees};
 use crate::cli::KillArgs;
-use crate::cluster::attend;
+use crate::cluster::{attend, let_go};
 use crate::context::Context;
 use crate::fail::{BAD_INPUT, Failure};
 use crate::output;
@@ -46,6 +46,8 @@ pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failur
             killed.push(context.runtime.receipt(agent).await?);
         }
     }
+    let dead: Vec<AgentId> = killed.iter().map(|receipt| receipt.agent).collect();
+    let_go(context, &dead).await?;
     if args.json {
         output::json(&KilledJson {
             killed: killed.iter().map(|receipt| receipt.agent.to_string()).collect(),

@@ -28,6 +28,16 @@ struct StoppedJson<'a> {
 pub(crate) async fn stop(context: &Context, args: StopArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
+    let unattended = context.runtime.unattended_remotes().await?;
+    let below = context.runtime.living_with(agent).await?;
+    if let Some(away) = below.iter().find(|agent| unattended.contains(agent)) {
+        let text =
+            format!("{} runs on another machine, and its servers do not answer", away.short());
+        return Err(Failure::failed(text).hint(format!(
+            "try again; `tine kill {}` ends it here for good, and its worker is told once they answer",
+            away.short()
+        )));
+    }
     let how = match (args.interrupt, args.soft) {
         (true, _) => StopKind::Interrupt,
         (false, true) => StopKind::Soft,

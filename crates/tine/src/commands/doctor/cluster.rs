@@ -91,7 +91,7 @@ fn lease(found: &Examination, set: &Settings) -> Check {
     if found.lease != own {
         let there = shown(found.lease);
         return Check::warning(name, format!("{} here, and {there} on the servers", shown(own)))
-            .hint("set cluster.lease to the same on all machines; the servers keep the first one");
+            .hint("the servers' counts, which is that of whoever set them up; set cluster.lease to the same");
     }
     if found.status.replicas > 1 && own < CLUSTER_LEASE_MIN {
         return Check::warning(

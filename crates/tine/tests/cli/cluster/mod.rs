@@ -17,14 +17,14 @@ use crate::worktree::{SCENARIO, base};
 /// A server, and the machines around it.
 struct Cluster {
     node: Node,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Cluster {
     fn start() -> Self {
         let folder = tine_testkit::scratch();
         let node = Node::start(folder.path(), "");
-        Self { node, _folder: folder }
+        Self { node, folder }
     }
 
     /// A worker in a home of its own, once the cluster knows of it.
@@ -336,10 +336,15 @@ fn the_doctor_says_what_a_cluster_lacks() {
     home.write("config.toml", "[cluster]\nlease = \"3s\"\n");
     assert_eq!(unwell(&cluster, &home), [named("lease", "warning")]);
     let start = ["task", "start", "base", "NOTHING", "--fork", "--on", "cluster:gpu", "--json"];
-    cluster.json(&home, &start);
+    let task = cluster.json(&home, &start)["agent"].as_str().unwrap().to_owned();
     until_some("the job", || {
         let expected = [named("lease", "warning"), named("queue", "failure")];
         (unwell(&cluster, &home) == expected).then_some(())
+    });
+    // Its process goes, too.
+    assert_eq!(cluster.ran(&home, &["task", "cancel", &task]).code, 0);
+    until_some("an empty queue", || {
+        (unwell(&cluster, &home) == [named("lease", "warning")]).then_some(())
     });
     drop((worker, cluster.node));
     let nobody = Ran::of(
@@ -347,4 +352,68 @@ fn the_doctor_says_what_a_cluster_lacks() {
     );
     assert_eq!(nobody.code, 1, "{nobody:?}");
     assert!(nobody.stdout.contains("no NATS server answers"), "{nobody:?}");
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn the_time_of_the_tree_ends_a_run_elsewhere() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let _worker = cluster.worker(&[]);
+    let model = home
+        .model("name = \"late\"\n[[turn]]\ntext = \"late\"\nfault = { first_byte_ms = 300_000 }\n");
+    home.import(&model, "slow", 2);
+    let fork = ["fork", "slow", "hello", "--on", "cluster", "--tree-time", "2s", "--json"];
+    let ran = cluster.ran(&home, &fork);
+    assert_eq!(ran.code, 55, "{ran:?}");
+    assert!(ran.stdout.contains("\"budget_exhausted\""), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn a_kill_reaches_the_worker_of_a_run_whose_home_died() {
+    let cluster = Cluster::start();
+    let home = base().without_nudges();
+    let worker = cluster.worker(&[]);
+    let model = home
+        .model("name = \"late\"\n[[turn]]\ntext = \"late\"\nfault = { first_byte_ms = 300_000 }\n");
+    home.import(&model, "slow", 2);
+    let mut fork = command(&home, &["fork", "slow", "hello", "--name", "late", "--on", "cluster"]);
+    fork.env("TINE_CLUSTER_URL", cluster.node.url());
+    fork.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut fork = fork.spawn().unwrap();
+    worker.news("began");
+    fork.kill().unwrap();
+    fork.wait().unwrap();
+    let killed = cluster.ran(&home, &["kill", "late", "--yes"]);
+    assert_eq!(killed.code, 0, "{killed:?}");
+    assert_eq!(worker.news("ended")["outcome"], "aborted");
+}
+
+#[test]
+#[ignore = "needs nats-server: cargo xtask hosts nats"]
+fn servers_that_lost_what_they_kept_are_noticed_by_all() {
+    let mut cluster = Cluster::start();
+    let home = base().without_nudges();
+    let worker = cluster.worker(&[]);
+    let model = home
+        .model("name = \"late\"\n[[turn]]\ntext = \"late\"\nfault = { first_byte_ms = 300_000 }\n");
+    home.import(&model, "slow", 2);
+    let mut fork = command(&home, &["fork", "slow", "hello", "--on", "cluster", "--json"]);
+    fork.env("TINE_CLUSTER_URL", cluster.node.url());
+    let printed = std::fs::File::create(home.path().join("told")).unwrap();
+    fork.stdin(Stdio::null()).stdout(printed).stderr(Stdio::null());
+    let mut fork = fork.spawn().unwrap();
+    worker.news("began");
+    cluster.node.kill();
+    std::fs::remove_dir_all(cluster.folder.path().join("store")).unwrap();
+    cluster.node.restart();
+    // Whoever comes makes the streams again.
+    cluster.json(&home, &["cluster", "status", "--json"]);
+    assert_eq!(fork.wait().unwrap().code(), Some(1));
+    let told = std::fs::read_to_string(home.path().join("told")).unwrap();
+    assert!(told.contains("they have lost what they kept of it"), "{told}");
+    // The worker that was there takes the next job.
+    let next = cluster.ran(&home, &["fork", "base", "NOTHING", "--on", "cluster"]);
+    assert_eq!(next.code, 0, "{next:?}");
 }

@@ -23,6 +23,9 @@ const JOBS: usize = 4;
 /// The time for which the network is cut.
 const CUT: Duration = Duration::from_secs(30);
 
+/// Seconds that a call takes which is stopped.
+const LONG: u32 = 90;
+
 /// The word of the model for a run that another worker has taken over.
 const AGAIN: &str = "looked again";
 
@@ -58,7 +61,7 @@ fn scenario(marks: &Marks) -> String {
     let mut text = format!(
         "name = \"storm\"\n[[turn]]\nwhen = {{ user_contains = \"Another machine\" }}\ntext = \"Scope: one mark\\nResult: {AGAIN}\"\n"
     );
-    let long = [("long0".to_owned(), 45), ("long1".to_owned(), 45)];
+    let long = ["long0", "long1"].map(|name| (name.to_owned(), LONG));
     let short = (0..FAN).map(|number| (format!("mark{number}"), 1));
     for (name, seconds) in long.into_iter().chain(short) {
         let call = marks.command(&name, seconds);
@@ -93,7 +96,8 @@ impl Storm {
     }
 
     fn worker(&self, url: &str, labels: &[&str]) -> Worker {
-        let settings = "[cluster]\nlease = \"4s\"\n[confine]\nworkers = \"off\"\n";
+        // The least that is advised for a cluster: another leader is found within it.
+        let settings = "[cluster]\nlease = \"15s\"\n[confine]\nworkers = \"off\"\n";
         let jobs = JOBS.to_string();
         Worker::start(url, settings, &[&["--jobs", &jobs], labels].concat(), &[])
     }
@@ -143,6 +147,7 @@ fn a_fan_of_fifty_comes_home_whatever_dies_meanwhile() {
     let first = storm.worker(&storm.all(), &[]);
     let second = storm.worker(&storm.all(), &["--labels", "whole"]);
     let apart = storm.worker(&network.url(), &["--labels", "apart"]);
+    let began = Instant::now();
     let stopped = [storm.long("long0", "cluster:whole"), storm.long("long1", "cluster:apart")];
 
     let printed = storm.home.path().join("fan.json");
@@ -194,11 +199,16 @@ fn a_fan_of_fifty_comes_home_whatever_dies_meanwhile() {
         let (begun, ended) = (storm.marks.times(&name), storm.marks.times(&format!("{name}.end")));
         assert!(begun <= 1 && (is_again || ended == 1), "{name}: {begun} times, {task}");
         let shown = storm.ran(&["show", task["agent"].as_str().unwrap(), "--json"]).stdout;
-        assert_eq!(shown.matches("Scope: one mark").count(), 1, "{shown}");
+        // One that was lost behind its last words says them again, for its files went with it.
+        let said = shown.matches("Scope: one mark").count();
+        assert!(said == 1 || is_again && said == 2, "{shown}");
     }
     // That of the worker that was killed, and of the one that nobody heard of, at least.
     assert!(taken_over >= 2, "{taken_over} were taken over");
     // Whoever was stopped has not gone on.
+    until("the time of the stopped calls", || {
+        began.elapsed() > Duration::from_secs(u64::from(LONG) + 10)
+    });
     assert_eq!(["long0.end", "long1.end"].map(|name| storm.marks.times(name)), [0, 0]);
     let status = storm.json(&["cluster", "status", "--json"]);
     assert_eq!(status["jobs"], 0, "{status}");
